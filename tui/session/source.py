@@ -31,8 +31,8 @@ class SourceFault(NamedTuple):
     """Something wrong below the level of lines.
 
     Codes: `torn-tail`, `bad-frame`, `trailing-bytes`, `skippable-frame`, `header-frame` (frame 1 does not
-    hold exactly the header line), `encoding-mismatch` (name and content disagree), `truncated` (the file shrank
-    while open). `frame_offset` and `frame_length` are file bytes; `text_offset` is the place in the decoded text.
+    hold exactly the header line), `encoding-mismatch` (name and content disagree), `truncated` (the file
+    shrank while open). `frame_offset` and `frame_length` are file bytes, `text_offset` is in decoded text.
     """
 
     code: str

@@ -177,8 +177,8 @@ class ZstdSource:
         self.consumed = frame.end
 
     def _stream(self, decoder: zstandard.ZstdDecompressor, frame: Frame) -> Iterator[tuple[int, bytes, bool]]:
-        # Too big to hold: its text is handed out while it is decoded, so an error late in the frame cannot take
-        # back what came before it. The fault then names the place where the text ends.
+        # Too big to hold: its text is handed out while it is decoded, so an error late in the frame takes
+        # nothing back of what came before it. The fault then names the place where the text ends.
         torn = frame.shape is Shape.TORN
         file_slice = _FileSlice(self._fd, frame.start, frame.end)
         first = b""
