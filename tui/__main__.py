@@ -1,0 +1,24 @@
+"""Start of the program.
+
+`--version` alone is answered from a constant before anything else is imported, because scripts ask for it
+often; every other command line goes to `tui.cli`.
+"""
+
+import sys
+
+from tui import __version__
+
+
+def main() -> int:
+    """Run the command line in `sys.argv` and return the exit status (CONTRACT, "Commands")."""
+    arguments = sys.argv[1:]
+    if arguments == ["--version"]:
+        print(f"dsh-tui {__version__}")
+        return 0
+    from tui.cli import main as run
+
+    return run(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
