@@ -11,6 +11,7 @@ MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _SKIPPABLE_TAIL: Final = b"\x2a\x4d\x18"
 _HEADER_MAX: Final = 18
 _BLOCK_MAX: Final = 128 * 1024
+_WINDOW_FIRST: Final = 64 * 1024
 _WINDOW: Final = 1024 * 1024
 _DICTIONARY_BYTES: Final = (0, 1, 2, 4)
 # A search for the next sound frame follows every magic number it meets; this bounds the block headers looked
@@ -42,7 +43,7 @@ class Frame(NamedTuple):
 
 
 class FileWindow:
-    """A view of a file that is read in big blocks and never grows beyond the size it had when opened."""
+    """A view of a file that is read in blocks, a small one first, and never grows beyond `size`."""
 
     def __init__(self, fd: int, size: int, block: int = _WINDOW) -> None:
         self.fd = fd
@@ -51,13 +52,15 @@ class FileWindow:
         self.base = 0
         self.data = b""
         self._block = block
+        self._next = min(block, _WINDOW_FIRST)
 
     def load(self, position: int, need: int) -> bool:
         """Make `need` bytes at `position` available in `data`; False when the file ends before them."""
         if position + need > self.size:
             return False
         if position < self.base or position + need > self.base + len(self.data):
-            self.data = pread(self.fd, min(max(self._block, need), self.size - position), position)
+            self.data = pread(self.fd, min(max(self._next, need), self.size - position), position)
+            self._next = self._block
             self.base = position
             if len(self.data) < need:
                 self.shrunk = True

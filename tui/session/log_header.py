@@ -14,10 +14,12 @@ from tui.session.errors import SessionUnreadable
 from tui.session.json_text import well_formed
 from tui.session.json_value import as_count
 from tui.session.naming import FORMAT_VERSION, parse_log_name, session_id_of
+from tui.session.source import TextSource
 
 _BOM: Final = b"\xef\xbb\xbf"
 _ABSOLUTE: Final = re.compile(r"/|\\\\|[A-Za-z]:[\\/]")
 _SHOWN: Final = 80
+_LINE_MAX: Final = 1024 * 1024
 
 
 class LogHeader(msgspec.Struct, frozen=True):
@@ -37,15 +39,21 @@ class LogHeader(msgspec.Struct, frozen=True):
 def parse_header(line: bytes, path: Path) -> tuple[LogHeader, list[Damage]]:
     """Read a log's first line, its LF included; what dsh would refuse but can be read is damage.
 
-    Raises `SessionUnreadable` (codes `empty-file`, `no-header`, `not-a-session`, `bad-header`, `newer-format`,
-    `old-format`) when the line does not tell which V4 session this is.
+    Raises `SessionUnreadable` (codes `empty-file`, `no-header`, `not-a-session`, `bad-header`,
+    `newer-format`, `old-format`) when the line does not tell which V4 session this is.
     """
     damage: list[Damage] = []
     if line.startswith(_BOM):
         line = line[len(_BOM) :]
         damage.append(_damage("the file begins with a byte order mark"))
-    fields = _parse_line(line, path)
     named = parse_log_name(path.name)
+    try:
+        fields = _parse_line(line, path)
+    except SessionUnreadable as error:
+        if named is None or named.version <= FORMAT_VERSION or error.code in ("empty-file", "no-header"):
+            raise
+        # A later format may begin in another way; its file name still tells what it is.
+        raise SessionUnreadable(path, "newer-format", error.detail, version=named.version) from None
     version = _version(fields, path, named.version if named else None)
     if named is not None and named.version != version:
         damage.append(
@@ -71,6 +79,25 @@ def parse_header(line: bytes, path: Path) -> tuple[LogHeader, list[Damage]]:
     )
     reading.check(header)
     return header, damage
+
+
+def read_header(source: TextSource) -> tuple[LogHeader, list[Damage], bool]:
+    """The header of a source just opened, its faults, and whether the file holds nothing else.
+
+    Takes from `source.chunks()` what it needs; raises as `parse_header` does.
+    """
+    pieces: list[bytes] = []
+    length = 0
+    whole = True
+    for chunk in source.chunks():
+        head, newline, rest = chunk.data.partition(b"\n")
+        pieces.append(head + newline)
+        length += len(head)
+        if newline or length > _LINE_MAX:
+            whole = not rest and source.consumed >= source.file_size
+            break
+    header, damage = parse_header(b"".join(pieces), source.path)
+    return header, damage, whole
 
 
 def _parse_line(line: bytes, path: Path) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Final, Literal, NamedTuple, Protocol
 from tui.session.errors import SessionUnreadable
 from tui.session.frames import MAGIC, pread
 
+FIRST_PIECE: Final = 64 * 1024
 PIECE: Final = 1024 * 1024
 _TAIL_MAX: Final = 64 * 1024 * 1024
 
@@ -166,8 +167,10 @@ class PlainSource:
     def chunks(self) -> Iterator[Chunk]:
         """See `TextSource.chunks`."""
         position = self._origin
+        piece = FIRST_PIECE
         while position < self.file_size:
-            data = pread(self._fd, min(PIECE, self.file_size - position), position)
+            data = pread(self._fd, min(piece, self.file_size - position), position)
+            piece = PIECE
             if not data:
                 break
             start = position - self._origin
