@@ -5,6 +5,7 @@ In a checkout the sources lie in `locales/` and `assets/`; in a wheel they lie i
 not committed, so an editable install works from the checkout alone.
 """
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,11 @@ def compile_catalogue(source: Path) -> Path:
     with source.open("rb") as text:
         catalogue = read_po(text, locale=source.parts[-3])
     target = source.with_suffix(".mo")
-    with target.open("wb") as binary:
+    # Replaced whole, because a running program may be reading it.
+    partial = target.with_suffix(f".{os.getpid()}.mo")
+    with partial.open("wb") as binary:
         write_mo(binary, catalogue)
-    return target
+    return partial.replace(target)
 
 
 class ResourcesHook(BuildHookInterface[Any]):
