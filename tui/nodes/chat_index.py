@@ -1,0 +1,447 @@
+"""Fold of the Chat pane: which nodes a session has, without their payloads.
+
+Each event adds or completes nodes; a node is a few numbers in columns (25 bytes) that say where its text lies, so a
+million events fit in memory and the pane decodes only what it shows (`chat`). The cost of an event does not depend on
+the length of the log.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from enum import IntEnum
+from typing import Any
+
+from tui.nodes.turns import TurnsFold
+from tui.session import records as r
+from tui.session.damage import Damage
+
+
+class NodeKind(IntEnum):
+    """Kinds of chat nodes; `TURN` and `NOTE` are headings of the pane, the rest stand in CONTRACT.md."""
+
+    TURN = 0
+    NOTE = 1
+    USER = 2
+    ASSISTANT = 3
+    REASONING = 4
+    TOOL = 5
+    CONTEXT = 6
+    HEADER = 7
+    SYSTEM = 8
+    COMPACTION = 9
+    RETRY = 10
+    FAILURE = 11
+    INTERRUPTED = 12
+    COMMAND = 13
+    PLAN = 14
+    TODO = 15
+    JOB = 16
+    APPROVAL = 17
+    SUBAGENT = 18
+    TITLE = 19
+    UNKNOWN = 20
+    DAMAGE = 21
+
+
+class Flag:
+    """Bits of the flags column."""
+
+    ERROR = 1
+    REPLACED = 2
+    """The model no longer sees it: a compaction or a new prompt took its place."""
+    ABSENT = 4
+    """A call of a tool that was not active."""
+    FRESH = 8
+    """A call of a tool that the latest change of this turn added."""
+    MARKED = 16
+    """By kind: a tool change (context), steering (user), nested (tool), from an earlier process (note)."""
+    DONE = 32
+    """A tool call with its result, a command with its end, a job that settled."""
+    CUT = 64
+    """An answer cut by the token limit or interrupted."""
+    SHORTENED = 128
+    """A result of which the model sees a shortened form."""
+
+
+class ChatIndex:
+    """Columns of the chat nodes, in the order of the log."""
+
+    def __init__(self) -> None:
+        self.kinds = bytearray()
+        self.rows = array("I")
+        """The row a node begins with; ascending."""
+        self.mids = array("i")
+        """A second row: the recorded call of a tool, the summary of a compaction, the insertion of a queued prompt."""
+        self.ends = array("i")
+        """The row that completes it: result, end, decision; -1 while there is none."""
+        self.blocks = array("H")
+        """Position of the content block within the row's message."""
+        self.turns = array("i")
+        self.steps = array("H")
+        self.flags = bytearray()
+        self.sizes = array("I")
+        """Characters of text, for estimating heights."""
+        self.breaks = array("H")
+        """Line breaks in that text."""
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def pop(self) -> None:
+        """Take the last node back."""
+        columns = (self.kinds, self.rows, self.mids, self.ends, self.blocks)
+        for column in (*columns, self.turns, self.steps, self.flags, self.sizes, self.breaks):
+            del column[-1]
+
+    def nodes_of_row(self, row: int) -> range:
+        """Nodes that begin with this row."""
+        return range(bisect_left(self.rows, row), bisect_right(self.rows, row))
+
+    def node_before(self, row: int) -> int:
+        """The last node that begins at or before this row, -1 if there is none."""
+        return bisect_right(self.rows, row) - 1
+
+
+class ChatFold:
+    """Folds records into a `ChatIndex`."""
+
+    def __init__(self, place: TurnsFold) -> None:
+        self.index = ChatIndex()
+        self.active: frozenset[str] | None = None
+        """Names of the tools of the header in force, None before any; kept by whoever folds headers."""
+        self.fresh: frozenset[str] = frozenset()
+        """Names that the latest tool change of this turn added."""
+        self.retry_rows: dict[int, list[int]] = {}
+        """Rows of a retry node: attempts, schedules and starts in order."""
+        self.attempts: dict[int, int] = {}
+        """The attempt that a failure or an interruption ended with."""
+        self._place = place
+        self._pending: dict[str, int] = {}
+        self._nested: dict[str, int] = {}
+        self._commands: dict[str, int] = {}
+        self._jobs: dict[str, int] = {}
+        self._approvals: dict[str, int] = {}
+        self._attempts: list[int] = []
+        self._retry_id = ""
+        self._retry_node = -1
+        self._compaction = -1
+        self._inbox: dict[str, list[tuple[int, int, str]]] = {"next-turn": [], "next-step": []}
+        self._prompted = False
+        self._untold = -1
+
+    def handlers(self) -> dict[str, Any]:
+        return {
+            "turn/start": self._turn_start,
+            "turn/end": self._turn_end,
+            "user/message": self._user,
+            "system/message": self._system,
+            "developer/message": self._developer,
+            "assistant/message": self._assistant,
+            "assistant/attempt": self._attempt,
+            "llm/retry": self._retry,
+            "llm/retry-started": self._retry_started,
+            "tool/call": self._tool_call,
+            "tool/result": self._tool_result,
+            "tool/ptc-dispatch-start": self._nested_start,
+            "tool/ptc-dispatch": self._nested_end,
+            "compaction/start": self._compaction_start,
+            "compaction/summary": self._compaction_summary,
+            "compaction/end": self._compaction_end,
+            "agent/inbox/spliced": self._spliced,
+            "command/run": self._command_run,
+            "command/done": self._command_done,
+            "job/registered": self._job_registered,
+            "job/settled": self._job_settled,
+            "approval/asked": self._approval_asked,
+            "approval/decided": self._approval_decided,
+            "plan/mode": self._marker(NodeKind.PLAN),
+            "todo/write": self._marker(NodeKind.TODO),
+            "subagent/catalog": self._marker(NodeKind.SUBAGENT),
+            "session/title": self._marker(NodeKind.TITLE),
+            "session/end-seed": self._end_seed,
+        }
+
+    def unknown(self, row: int, record: r.UnknownRecord) -> None:
+        self.add(NodeKind.UNKNOWN, row)
+
+    def damage(self, row: int, damage: Damage) -> None:
+        self.add(NodeKind.DAMAGE, row)
+
+    def header(self, row: int, *, untold: bool) -> None:
+        """A header that changes something; `untold` if only until a developer message tells it."""
+        self._untold = self.add(NodeKind.HEADER, row) if untold else -1
+        if not untold:
+            self.add(NodeKind.HEADER, row)
+
+    def told(self) -> None:
+        """A developer message tells what the header before it changed: take the header's node back."""
+        if self._untold >= 0 and self._untold == len(self.index) - 1:
+            self.index.pop()
+        self._untold = -1
+
+    def replaced(self, row: int) -> None:
+        """Mark the nodes of a message that left the surface."""
+        flags = self.index.flags
+        for node in self.index.nodes_of_row(row):
+            flags[node] |= Flag.REPLACED
+
+    def shortened(self, row: int) -> None:
+        """Mark the call whose result stands in this row: the model sees a shortened copy."""
+        index = self.index
+        for node in range(index.node_before(row), -1, -1):
+            if index.kinds[node] == NodeKind.TOOL and index.ends[node] == row:
+                index.flags[node] |= Flag.SHORTENED
+                return
+            if index.kinds[node] == NodeKind.TURN:
+                return
+
+    def add(
+        self,
+        kind: int,
+        row: int,
+        block: int = 0,
+        flags: int = 0,
+        size: int = 0,
+        breaks: int = 0,
+        mid: int = -1,
+    ) -> int:
+        """Append a node; returns its position."""
+        index, place = self.index, self._place
+        index.kinds.append(kind)
+        index.rows.append(row)
+        index.mids.append(mid)
+        index.ends.append(-1)
+        index.blocks.append(block if block < 65535 else 65535)
+        index.turns.append(place.index)
+        index.steps.append(place.step if 0 <= place.step < 65536 else 0)
+        index.flags.append(flags)
+        index.sizes.append(size if size < 4_000_000_000 else 4_000_000_000)
+        index.breaks.append(breaks if breaks < 65535 else 65535)
+        return len(index.kinds) - 1
+
+    def _marker(self, kind: NodeKind) -> Any:
+        def mark(row: int, record: Any) -> None:
+            self.add(kind, row)
+
+        return mark
+
+    def _turn_start(self, row: int, record: r.TurnStart) -> None:
+        self._prompted = False
+        self.add(NodeKind.TURN, row)
+
+    def _turn_end(self, row: int, record: r.TurnEnd) -> None:
+        kind = record.data.reason.kind
+        if kind != "completed":
+            node = self.add(NodeKind.FAILURE if kind == "error" else NodeKind.INTERRUPTED, row)
+            if self._attempts:
+                self.attempts[node] = self._attempts[-1]
+            if kind == "max-tokens":
+                self._cut_last_answer(node)
+        self._pending.clear()
+        self._nested.clear()
+        self._attempts = []
+        self._retry_id, self._retry_node = "", -1
+        self.fresh = frozenset()
+
+    def _cut_last_answer(self, before: int) -> None:
+        index = self.index
+        for node in range(before - 1, max(-1, before - 64), -1):
+            if index.kinds[node] in (NodeKind.ASSISTANT, NodeKind.REASONING):
+                index.flags[node] |= Flag.CUT
+                return
+            if index.kinds[node] == NodeKind.TURN:
+                return
+
+    def _user(self, row: int, record: r.UserMessage) -> None:
+        message = record.data
+        source = message.source.kind if message.source else ""
+        if source == "compact-checkpoint" and self._compaction >= 0:
+            # Shown by the compaction's own node.
+            return
+        size, breaks = _measure(message.content)
+        if source != "user":
+            self.add(NodeKind.CONTEXT, row, size=size, breaks=breaks)
+            return
+        steering = self._prompted and self._place.step > 1
+        self._prompted = True
+        self.add(NodeKind.USER, row, flags=Flag.MARKED if steering else 0, size=size, breaks=breaks)
+
+    def _system(self, row: int, record: r.SystemMessage) -> None:
+        size, breaks = _measure(record.data.message.content)
+        self.add(NodeKind.SYSTEM, row, size=size, breaks=breaks)
+
+    def _developer(self, row: int, record: r.DeveloperMessage) -> None:
+        content = record.data.message.content
+        changes = sum(1 for block in content if block.type in ("tool-addition", "tool-removal"))
+        if changes:
+            self.told()
+        size, breaks = _measure(content)
+        self.add(
+            NodeKind.CONTEXT, row, flags=Flag.MARKED if changes else 0, size=size, breaks=breaks + changes
+        )
+        turn = self._place.current
+        if turn is not None and changes:
+            turn.tool_changes += 1
+
+    def _assistant(self, row: int, record: r.AssistantMessage) -> None:
+        data = record.data
+        added = -1
+        for position, block in enumerate(data.message.content):
+            kind, text = block.type, block.text
+            if kind == "tool-call":
+                self._pending[block.id] = self._call(row, position, block)
+            elif kind == "reasoning":
+                added = self.add(NodeKind.REASONING, row, position, size=len(text), breaks=text.count("\n"))
+            else:
+                added = self.add(NodeKind.ASSISTANT, row, position, size=len(text), breaks=text.count("\n"))
+        if not data.message.content:
+            added = self.add(NodeKind.ASSISTANT, row)
+        if data.interrupted and added >= 0:
+            self.index.flags[added] |= Flag.CUT
+        self._attempts = []
+
+    def _call(self, row: int, position: int, block: r.Block) -> int:
+        flags = 0
+        if self.active is not None and block.name not in self.active:
+            flags = Flag.ABSENT
+        elif block.name in self.fresh:
+            flags = Flag.FRESH
+        turn = self._place.current
+        if turn is not None:
+            turn.calls += 1
+        return self.add(NodeKind.TOOL, row, position, flags)
+
+    def _attempt(self, row: int, record: r.Attempt) -> None:
+        self._attempts.append(row)
+
+    def _retry(self, row: int, record: r.Retry) -> None:
+        if record.data.retryId != self._retry_id:
+            self._retry_id = record.data.retryId
+            self._retry_node = self.add(NodeKind.RETRY, row)
+            self.retry_rows[self._retry_node] = []
+        rows = self.retry_rows[self._retry_node]
+        rows.extend(self._attempts)
+        rows.append(row)
+        self._attempts = []
+        turn = self._place.current
+        if turn is not None:
+            turn.retries += 1
+
+    def _retry_started(self, row: int, record: r.RetryStarted) -> None:
+        if record.data.retryId == self._retry_id:
+            self.retry_rows[self._retry_node].append(row)
+            self.index.ends[self._retry_node] = row
+
+    def _tool_call(self, row: int, record: r.ToolCall) -> None:
+        node = self._pending.get(record.data.callId)
+        if node is None:
+            node = self.add(NodeKind.TOOL, row)
+            self._pending[record.data.callId] = node
+        self.index.mids[node] = row
+
+    def _tool_result(self, row: int, record: r.ToolResult) -> None:
+        message = record.data.message
+        if isinstance(record.surfaceOp, r.Replace):
+            # A shortened copy for the model; `shortened` marks the call.
+            return
+        node = self._pending.pop(message.toolCallId, None)
+        if node is None:
+            node = self.add(NodeKind.TOOL, row)
+        index = self.index
+        index.ends[node] = row
+        index.flags[node] |= Flag.DONE
+        if message.isError:
+            index.flags[node] |= Flag.ERROR
+            turn = self._place.current
+            if turn is not None:
+                turn.failed_calls += 1
+
+    def _nested_start(self, row: int, record: r.NestedStart) -> None:
+        node = self.add(NodeKind.TOOL, row, flags=Flag.MARKED, mid=row)
+        self._nested[record.data.subCallId] = node
+
+    def _nested_end(self, row: int, record: r.NestedEnd) -> None:
+        node = self._nested.pop(record.data.subCallId, -1)
+        if node < 0:
+            node = self.add(NodeKind.TOOL, row, flags=Flag.MARKED)
+        self.index.ends[node] = row
+        self.index.flags[node] |= Flag.DONE | (Flag.ERROR if record.data.isError else 0)
+
+    def _compaction_start(self, row: int, record: r.CompactionStart) -> None:
+        self._compaction = self.add(NodeKind.COMPACTION, row)
+
+    def _compaction_summary(self, row: int, record: r.CompactionSummary) -> None:
+        if self._compaction >= 0:
+            self.index.mids[self._compaction] = row
+
+    def _compaction_end(self, row: int, record: r.CompactionEnd) -> None:
+        if self._compaction >= 0:
+            self.index.ends[self._compaction] = row
+            self.index.flags[self._compaction] |= Flag.ERROR if record.data.error else Flag.DONE
+        self._compaction = -1
+
+    def _spliced(self, row: int, record: r.Spliced) -> None:
+        data = record.data
+        waiting = self._inbox.get(data.target)
+        if waiting is None:
+            return
+        start = min(max(data.start, 0), len(waiting))
+        removed = waiting[start : start + max(data.removedCount, 0)]
+        arriving = [
+            (row, position, message.source.kind if message.source else "")
+            for position, message in enumerate(data.inserted)
+        ]
+        waiting[start : start + len(removed)] = arriving
+        if data.outcome == "canceled":
+            for inserted_row, position, kind in removed:
+                if kind == "user":
+                    self.add(NodeKind.USER, row, position, Flag.CUT, mid=inserted_row)
+
+    def _command_run(self, row: int, record: r.CommandRun) -> None:
+        self._commands[record.data.commandId] = self.add(NodeKind.COMMAND, row)
+
+    def _command_done(self, row: int, record: r.CommandDone) -> None:
+        node = self._commands.pop(record.data.commandId, -1)
+        if node < 0:
+            node = self.add(NodeKind.COMMAND, row)
+        self.index.ends[node] = row
+        self.index.flags[node] |= Flag.DONE | (Flag.ERROR if record.data.kind == "error" else 0)
+
+    def _job_registered(self, row: int, record: r.JobRegistered) -> None:
+        self._jobs[record.data.jobId] = self.add(NodeKind.JOB, row)
+
+    def _job_settled(self, row: int, record: r.JobSettled) -> None:
+        node = self._jobs.pop(record.data.jobId, -1)
+        index = self.index
+        failed = Flag.ERROR if record.data.status not in ("completed", "killed") else 0
+        if node >= 0:
+            index.ends[node] = row
+            index.flags[node] |= Flag.DONE | failed
+        if node < 0 or index.turns[node] != self._place.index:
+            # It ended in another turn: a marker stands there too.
+            late = self.add(NodeKind.JOB, row, flags=Flag.MARKED | Flag.DONE | failed)
+            index.ends[late] = row
+
+    def _approval_asked(self, row: int, record: r.ApprovalAsked) -> None:
+        self._approvals[record.data.id] = self.add(NodeKind.APPROVAL, row)
+
+    def _approval_decided(self, row: int, record: r.ApprovalDecided) -> None:
+        node = self._approvals.pop(record.data.id, -1)
+        if node < 0:
+            node = self.add(NodeKind.APPROVAL, row)
+        self.index.ends[node] = row
+        self.index.flags[node] |= Flag.DONE | (Flag.ERROR if record.data.outcome != "allowed-once" else 0)
+
+    def _end_seed(self, row: int, record: r.EndSeed) -> None:
+        self.add(NodeKind.NOTE, row, flags=Flag.MARKED if record.data.inherited else 0)
+        self._compaction = -1
+
+
+def _measure(content: list[r.Block]) -> tuple[int, int]:
+    """Characters and line breaks of a message's text."""
+    size = breaks = 0
+    for block in content:
+        size += len(block.text)
+        breaks += block.text.count("\n") + 1
+    return size, max(0, breaks - 1)

@@ -1,0 +1,398 @@
+"""Rows of the Trajectory pane as values: one record of the session, decoded when it is shown.
+
+Times are the log's own, never invented: a duration exists only where both ends are recorded in order, TTFT only where
+a stream is (CONTRACT.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from tui.nodes.chat import SystemChange
+from tui.nodes.chat_nodes import (
+    content_of,
+    header_notice_at,
+    message_of,
+    notice_at,
+    partial_text,
+    system_change,
+)
+from tui.nodes.notices import HeaderNotice, ToolNotice
+from tui.nodes.reading import Reading
+from tui.nodes.trajectory_index import RowFlag, RowKind
+from tui.session.damage import Damage
+from tui.session.events import Event
+from tui.session.json_text import compact
+from tui.session.json_value import as_array, as_count, as_object, as_text
+from tui.session.stream import finish, first_delta_ms
+
+KIND_NAMES: dict[RowKind, str] = {kind: kind.name.lower() for kind in RowKind}
+
+RowStatus = Literal[
+    "ok", "error", "running", "no-result", "failed", "interrupted", "truncated", "unanswered", ""
+]
+
+BOOKKEEPING = frozenset(
+    {
+        "turn/start",
+        "turn/end",
+        "step/start",
+        "step/end",
+        "agent/inbox/spliced",
+        "session-log-deepseek/delivery-accepted",
+        "llm/retry-started",
+        "request/context",
+        "permission/preset",
+        "sandbox/mode",
+        "approval/policy",
+        "workspace/changes",
+    }
+)
+"""Events that keep the books of the program; a reader rarely wants them."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowUsage:
+    """Tokens of one request as the provider counted them; `input` is the uncached part."""
+
+    input: int
+    output: int
+    cache_read: int
+    cache_write: int
+    reasoning: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrajectoryRow:
+    """One record."""
+
+    index: int
+    kind: str
+    row: int
+    seq: int | None
+    turn: int | None
+    step: int | None
+    type: str
+    """Event type of the record it begins with."""
+    title: str
+    """What it is about, from the record: a tool's name, a source, a model, an event type. Not localised."""
+    gist: str = ""
+    """The beginning of what it says: text, arguments, reason. Not localised."""
+    time_ms: int | None = None
+    started_ms: int | None = None
+    duration_ms: int | None = None
+    ttft_ms: int | None = None
+    status: RowStatus = ""
+    error_code: str = ""
+    usage: RowUsage | None = None
+    request: int | None = None
+    end_seq: int | None = None
+    """The record that completes it."""
+    parent_call_id: str | None = None
+    call_id: str | None = None
+    calls: int = 0
+    """Tool calls that an answer asked for."""
+    reasoning: bool = False
+    replaced: bool = False
+    ignorable: bool | None = None
+    known: bool | None = None
+    tool_notice: ToolNotice | None = None
+    header_notice: HeaderNotice | None = None
+    system_change: SystemChange | None = None
+    damage: Damage | None = None
+
+
+_GIST = 400
+
+
+def trajectory_row(reading: Reading, index: int) -> TrajectoryRow:
+    """The row at a position, decoded."""
+    kind = RowKind(reading.trajectory.index.kinds[index])
+    return _BUILDERS[kind](reading, index)
+
+
+def is_bookkeeping(reading: Reading, index: int) -> bool:
+    """True for rows that only keep the program's books; a request without an answer is never one."""
+    columns = reading.trajectory.index
+    if columns.kinds[index] != RowKind.EVENT or columns.flags[index] & RowFlag.UNANSWERED:
+        return False
+    return reading.log.type_name(columns.rows[index]) in BOOKKEEPING
+
+
+def row_times(reading: Reading, index: int) -> tuple[int, int]:
+    """When a row's work began and ended, Unix milliseconds; equal for a moment."""
+    columns, log = reading.trajectory.index, reading.log
+    row, start, end = columns.rows[index], columns.starts[index], columns.ends[index]
+    if start >= 0:
+        return log.time(start), log.time(row)
+    return log.time(row), log.time(end) if end >= 0 else log.time(row)
+
+
+def _base(reading: Reading, index: int) -> dict[str, Any]:
+    columns, log = reading.trajectory.index, reading.log
+    row, end = columns.rows[index], columns.ends[index]
+    seq = log.seq(row)
+    return {
+        "index": index,
+        "kind": KIND_NAMES[RowKind(columns.kinds[index])],
+        "row": row,
+        "seq": seq if seq >= 0 else None,
+        "turn": reading.turn_number(columns.turns[index]),
+        "step": columns.steps[index] or None,
+        "type": log.type_name(row),
+        "time_ms": log.time(row) or None,
+        "end_seq": log.seq(end) if end >= 0 else None,
+        "request": columns.requests[index] or None,
+        "replaced": bool(columns.flags[index] & RowFlag.REPLACED),
+    }
+
+
+def _timed(reading: Reading, index: int) -> dict[str, Any]:
+    """Start and duration where both are recorded in order."""
+    start, end = row_times(reading, index)
+    columns = reading.trajectory.index
+    times: dict[str, Any] = {"started_ms": start}
+    if columns.starts[index] >= 0 or columns.ends[index] >= 0:
+        times["duration_ms"] = end - start if end >= start else None
+    return times
+
+
+def _event_of(reading: Reading, index: int) -> Event:
+    return reading.log.event(reading.trajectory.index.rows[index])
+
+
+def _short(text: str) -> str:
+    return text[:_GIST]
+
+
+def _event(reading: Reading, index: int) -> TrajectoryRow:
+    event = _event_of(reading, index)
+    unanswered = bool(reading.trajectory.index.flags[index] & RowFlag.UNANSWERED)
+    return TrajectoryRow(
+        **_base(reading, index),
+        title=event.type,
+        gist=_short(event_gist(event)),
+        status="unanswered" if unanswered else "",
+    )
+
+
+def event_gist(event: Event) -> str:
+    """The payload of a known event in one line: its plain members, nested ones as JSON."""
+    if not isinstance(event.data, dict):
+        return "" if event.data is None else compact(event.data)[:_GIST]
+    parts: list[str] = []
+    size = 0
+    for key, value in as_object(event.data).items():
+        text = value if isinstance(value, str) else compact(value)
+        parts.append(f"{key}={text[:_GIST]}")
+        size += len(parts[-1])
+        if size > _GIST:
+            break
+    return " ".join(parts)
+
+
+def _system(reading: Reading, index: int) -> TrajectoryRow:
+    event = _event_of(reading, index)
+    text = content_of(message_of(event).get("content")).text
+    return TrajectoryRow(
+        **_base(reading, index),
+        title="system-prompt",
+        gist=_short(text),
+        system_change=system_change(reading, event, text),
+    )
+
+
+def _user(reading: Reading, index: int) -> TrajectoryRow:
+    content = content_of(message_of(_event_of(reading, index)).get("content"))
+    return TrajectoryRow(**_base(reading, index), title="user", gist=_short(content.text))
+
+
+def _context(reading: Reading, index: int) -> TrajectoryRow:
+    event = _event_of(reading, index)
+    message = message_of(event)
+    source = as_object(message.get("source"))
+    return TrajectoryRow(
+        **_base(reading, index),
+        title=as_text(source.get("kind")),
+        gist=_short(as_text(source.get("summary")) or content_of(message.get("content")).text),
+        tool_notice=notice_at(reading, event.seq) if event.type == "developer/message" else None,
+    )
+
+
+def usage_of(value: Any) -> RowUsage | None:
+    """The provider's token counts of an answer."""
+    used = as_object(value)
+    if not used:
+        return None
+    return RowUsage(
+        input=as_count(used.get("inputTokens")) or 0,
+        output=as_count(used.get("outputTokens")) or 0,
+        cache_read=as_count(used.get("cacheReadTokens")) or 0,
+        cache_write=as_count(used.get("cacheWriteTokens")) or 0,
+        reasoning=as_count(used.get("reasoningTokens")),
+    )
+
+
+def _assistant(reading: Reading, index: int) -> TrajectoryRow:
+    event = _event_of(reading, index)
+    data = as_object(event.data)
+    columns = reading.trajectory.index
+    flags, start = columns.flags[index], columns.starts[index]
+    first = first_delta_ms(data.get("stream"))
+    began = reading.log.time(start) if start >= 0 else None
+    ttft = first - began if first is not None and began is not None and first >= began else None
+    base: dict[str, Any] = {**_base(reading, index), **_timed(reading, index), "ttft_ms": ttft}
+    if flags & RowFlag.ATTEMPT:
+        return _attempt_row(base, event)
+    message = message_of(event)
+    source = as_object(message.get("source"))
+    blocks = [as_object(block) for block in as_array(message.get("content"))]
+    text = "\n\n".join(as_text(b.get("text")) for b in blocks if b.get("type") == "text")
+    thought = "\n\n".join(as_text(b.get("text")) for b in blocks if b.get("type") == "reasoning")
+    called = [as_text(b.get("name")) for b in blocks if b.get("type") == "tool-call"]
+    status: RowStatus = "ok"
+    if flags & RowFlag.CUT:
+        status = "interrupted" if data.get("interrupted") is True else "truncated"
+    return TrajectoryRow(
+        **base,
+        title=as_text(source.get("model")),
+        gist=_short(text or thought or ", ".join(called)),
+        status=status,
+        usage=usage_of(data.get("usage")),
+        calls=len(called),
+        reasoning=bool(thought) and not text,
+    )
+
+
+def _attempt_row(base: dict[str, Any], event: Event) -> TrajectoryRow:
+    end = finish(as_object(event.data).get("stream"))
+    failure = as_object(end.failure) if end is not None else {}
+    message = as_text(failure.get("message"))
+    stopped = end is None or end.kind == "aborted"
+    return TrajectoryRow(
+        **base,
+        title="attempt",
+        gist=_short(message or partial_text(event)),
+        status="interrupted" if stopped else "failed",
+        error_code=as_text(failure.get("code")),
+    )
+
+
+def _tool(reading: Reading, index: int) -> TrajectoryRow:
+    columns, log = reading.trajectory.index, reading.log
+    flags, end = columns.flags[index], columns.ends[index]
+    event = _event_of(reading, index)
+    data = as_object(event.data)
+    result = as_object(log.event(end).data) if end >= 0 else {}
+    if event.type == "tool/result":
+        result = data
+    error = as_object(result.get("error"))
+    nested = bool(flags & RowFlag.NESTED)
+    arguments = data.get("arguments")
+    call_id = data.get("subCallId") if nested else data.get("callId")
+    status: RowStatus = "no-result" if reading.complete else "running"
+    if flags & RowFlag.DONE:
+        status = "error" if flags & RowFlag.ERROR else "ok"
+    return TrajectoryRow(
+        **_base(reading, index),
+        **_timed(reading, index),
+        title=as_text(data.get("name")),
+        gist=_short(
+            arguments if isinstance(arguments, str) else "" if arguments is None else compact(arguments)
+        ),
+        status=status,
+        error_code=as_text(error.get("code")),
+        call_id=as_text(call_id) or as_text(as_object(result.get("message")).get("toolCallId")) or None,
+        parent_call_id=as_text(data.get("parentCallId")) or None if nested else None,
+    )
+
+
+def _header(reading: Reading, index: int) -> TrajectoryRow:
+    base = _base(reading, index)
+    notice = header_notice_at(reading, base["seq"] if base["seq"] is not None else -1)
+    return TrajectoryRow(**base, title=notice.model, gist=notice.reason, header_notice=notice)
+
+
+def _compaction(reading: Reading, index: int) -> TrajectoryRow:
+    columns, log = reading.trajectory.index, reading.log
+    flags, mid, end = columns.flags[index], columns.mids[index], columns.ends[index]
+    summary = as_object(log.event(mid).data) if mid >= 0 else {}
+    ended = as_object(log.event(end).data) if end >= 0 else {}
+    status: RowStatus = "no-result" if reading.complete else "running"
+    if flags & (RowFlag.DONE | RowFlag.ERROR):
+        status = "failed" if flags & RowFlag.ERROR else "ok"
+    text = as_text(ended.get("error")) or content_of(summary.get("summary")).text
+    return TrajectoryRow(
+        **_base(reading, index),
+        **_timed(reading, index),
+        title=as_text(summary.get("model")) or "compaction",
+        gist=_short(text),
+        status=status,
+        usage=usage_of(summary.get("usage")),
+    )
+
+
+def _retry(reading: Reading, index: int) -> TrajectoryRow:
+    data = as_object(_event_of(reading, index).data)
+    failure = as_object(data.get("failure"))
+    return TrajectoryRow(
+        **_base(reading, index),
+        title=as_text(data.get("provider")),
+        gist=_short(as_text(failure.get("message"))),
+        error_code=as_text(failure.get("code")),
+    )
+
+
+def _failure(reading: Reading, index: int) -> TrajectoryRow:
+    reason = as_object(as_object(_event_of(reading, index).data).get("reason"))
+    failure = as_object(reason.get("error"))
+    why = reason.get("reason")
+    return TrajectoryRow(
+        **_base(reading, index),
+        title=as_text(reason.get("kind")),
+        gist=_short(as_text(failure.get("message")) or as_text(as_object(why).get("kind")) or as_text(why)),
+        status="failed" if reason.get("kind") == "error" else "interrupted",
+        error_code=as_text(failure.get("code")),
+    )
+
+
+def _unknown(reading: Reading, index: int) -> TrajectoryRow:
+    event = _event_of(reading, index)
+    record = reading.log.unknown(event.row)
+    return TrajectoryRow(
+        **_base(reading, index),
+        title=record.type_name if record is not None else event.type,
+        gist=_short(event_gist(event)),
+        ignorable=record.ignorable if record is not None else event.ignorable,
+        known=record.known if record is not None else False,
+        damage=reading.log.damage_at(event.row),
+    )
+
+
+def _damage(reading: Reading, index: int) -> TrajectoryRow:
+    damage = reading.log.damage_at(reading.trajectory.index.rows[index])
+    return TrajectoryRow(
+        **_base(reading, index),
+        title=damage.code if damage is not None else "",
+        gist=damage.reason if damage is not None else "",
+        status="error",
+        damage=damage,
+    )
+
+
+_BUILDERS: dict[RowKind, Callable[[Reading, int], TrajectoryRow]] = {
+    RowKind.EVENT: _event,
+    RowKind.SYSTEM: _system,
+    RowKind.USER: _user,
+    RowKind.CONTEXT: _context,
+    RowKind.ASSISTANT: _assistant,
+    RowKind.TOOL: _tool,
+    RowKind.HEADER: _header,
+    RowKind.COMPACTION: _compaction,
+    RowKind.RETRY: _retry,
+    RowKind.FAILURE: _failure,
+    RowKind.UNKNOWN: _unknown,
+    RowKind.DAMAGE: _damage,
+}

@@ -1,0 +1,285 @@
+"""Fold of the Trajectory pane: one row a record, in the order of the log.
+
+Calls and their results are one row, compactions too; everything else that happened has its own. Rows are numbers in
+columns (29 bytes); `trajectory` decodes the ones that are shown. The fold also numbers the model requests (CONTRACT.md).
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from enum import IntEnum
+from typing import Any
+
+from tui.nodes.turns import TurnsFold
+from tui.session import records as r
+from tui.session.damage import Damage
+
+
+class RowKind(IntEnum):
+    """Kinds of trajectory rows (CONTRACT.md)."""
+
+    EVENT = 0
+    SYSTEM = 1
+    USER = 2
+    CONTEXT = 3
+    ASSISTANT = 4
+    TOOL = 5
+    HEADER = 6
+    COMPACTION = 7
+    RETRY = 8
+    FAILURE = 9
+    UNKNOWN = 10
+    DAMAGE = 11
+
+
+class RowFlag:
+    """Bits of the flags column."""
+
+    ERROR = 1
+    REPLACED = 2
+    DONE = 4
+    NESTED = 8
+    TOOL_CHANGE = 16
+    """A developer message with tool blocks, or a header that redefines tools."""
+    ATTEMPT = 32
+    """A model request that gave no message."""
+    CUT = 64
+    UNANSWERED = 128
+    """A request of which the log holds no answer: the process was killed."""
+
+
+class TrajectoryIndex:
+    """Columns of the trajectory rows."""
+
+    def __init__(self) -> None:
+        self.kinds = bytearray()
+        self.rows = array("I")
+        """The row of the log it begins with; ascending."""
+        self.starts = array("i")
+        """The row whose time is the start of a request, -1 where the row itself is the start."""
+        self.mids = array("i")
+        self.ends = array("i")
+        """The row that completes it, -1 while there is none."""
+        self.turns = array("i")
+        self.steps = array("H")
+        self.requests = array("I")
+        """Number of the model request, 0 for none."""
+        self.flags = bytearray()
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def at_row(self, row: int) -> int:
+        """The trajectory row that begins with this row of the log, or the one before it; -1 if there is none."""
+        return bisect_right(self.rows, row) - 1
+
+    def exactly(self, row: int) -> int | None:
+        """The trajectory row that begins with this row of the log."""
+        found = bisect_left(self.rows, row)
+        return found if found < len(self.rows) and self.rows[found] == row else None
+
+
+class TrajectoryFold:
+    """Folds records into a `TrajectoryIndex`."""
+
+    def __init__(self, place: TurnsFold) -> None:
+        self.index = TrajectoryIndex()
+        self.request_count = 0
+        self._place = place
+        self._start = -1
+        self._calls: dict[str, int] = {}
+        self._nested: dict[str, int] = {}
+        self._compaction = -1
+        self._accepted = -1
+
+    def handlers(self) -> dict[str, Any]:
+        return {
+            "user/message": self._user,
+            "system/message": self._system,
+            "developer/message": self._developer,
+            "assistant/message": self._assistant,
+            "assistant/attempt": self._attempt,
+            "tool/call": self._tool_call,
+            "tool/result": self._tool_result,
+            "tool/ptc-dispatch-start": self._nested_start,
+            "tool/ptc-dispatch": self._nested_end,
+            "request/header": self._header,
+            "request/context": self._context,
+            "llm/retry": self._retry,
+            "llm/retry-started": self._begins,
+            "step/start": self._step_start,
+            "step/end": self._step_end,
+            "turn/end": self._turn_end,
+            "compaction/start": self._compaction_start,
+            "compaction/summary": self._compaction_summary,
+            "compaction/end": self._compaction_end,
+            "session-log-deepseek/delivery-accepted": self._delivered,
+            "session/end-seed": self._end_seed,
+        }
+
+    def event(self, row: int, record: Any) -> None:
+        """Any known event without a handler of its own."""
+        self.add(RowKind.EVENT, row)
+
+    def unknown(self, row: int, record: r.UnknownRecord) -> None:
+        self.add(RowKind.UNKNOWN, row)
+
+    def damage(self, row: int, damage: Damage) -> None:
+        self.add(RowKind.DAMAGE, row, RowFlag.ERROR)
+
+    def finish(self) -> None:
+        """The log has ended: a request without an answer counts now."""
+        self._count_unanswered()
+
+    def replaced(self, row: int) -> None:
+        """Mark the record of a message that left the surface."""
+        found = self.index.exactly(row)
+        if found is not None:
+            self.index.flags[found] |= RowFlag.REPLACED
+
+    def mark_tool_change(self, row: int) -> None:
+        found = self.index.exactly(row)
+        if found is not None:
+            self.index.flags[found] |= RowFlag.TOOL_CHANGE
+
+    def add(self, kind: int, row: int, flags: int = 0, start: int = -1, request: int = 0) -> int:
+        """Append a row; returns its position."""
+        index, place = self.index, self._place
+        index.kinds.append(kind)
+        index.rows.append(row)
+        index.starts.append(start)
+        index.mids.append(-1)
+        index.ends.append(-1)
+        index.turns.append(place.index)
+        step = place.step
+        index.steps.append(step if 0 <= step < 65536 else 0)
+        index.requests.append(request)
+        index.flags.append(flags)
+        return len(index.kinds) - 1
+
+    def _request(self) -> int:
+        self.request_count += 1
+        return self.request_count
+
+    def _user(self, row: int, record: r.UserMessage) -> None:
+        source = record.data.source
+        human = source is not None and source.kind == "user"
+        self.add(RowKind.USER if human else RowKind.CONTEXT, row)
+        self._start = row
+
+    def _system(self, row: int, record: r.SystemMessage) -> None:
+        self.add(RowKind.SYSTEM, row)
+
+    def _developer(self, row: int, record: r.DeveloperMessage) -> None:
+        changed = any(
+            block.type in ("tool-addition", "tool-removal") for block in record.data.message.content
+        )
+        self.add(RowKind.CONTEXT, row, RowFlag.TOOL_CHANGE if changed else 0)
+
+    def _assistant(self, row: int, record: r.AssistantMessage) -> None:
+        flags = RowFlag.DONE | (RowFlag.CUT if record.data.interrupted else 0)
+        self.add(RowKind.ASSISTANT, row, flags, self._start, self._request())
+        self._accepted = -1
+
+    def _attempt(self, row: int, record: r.Attempt) -> None:
+        self.add(RowKind.ASSISTANT, row, RowFlag.ATTEMPT | RowFlag.ERROR, self._start, self._request())
+        self._accepted = -1
+
+    def _tool_call(self, row: int, record: r.ToolCall) -> None:
+        self._calls[record.data.callId] = self.add(RowKind.TOOL, row)
+
+    def _tool_result(self, row: int, record: r.ToolResult) -> None:
+        if isinstance(record.surfaceOp, r.Replace):
+            self.add(RowKind.EVENT, row)
+            return
+        found = self._calls.pop(record.data.message.toolCallId, -1)
+        if found < 0:
+            found = self.add(RowKind.TOOL, row)
+        self.index.ends[found] = row
+        self.index.flags[found] |= RowFlag.DONE | (RowFlag.ERROR if record.data.message.isError else 0)
+
+    def _nested_start(self, row: int, record: r.NestedStart) -> None:
+        self._nested[record.data.subCallId] = self.add(RowKind.TOOL, row, RowFlag.NESTED)
+
+    def _nested_end(self, row: int, record: r.NestedEnd) -> None:
+        found = self._nested.pop(record.data.subCallId, -1)
+        if found < 0:
+            found = self.add(RowKind.TOOL, row, RowFlag.NESTED)
+        self.index.ends[found] = row
+        self.index.flags[found] |= RowFlag.DONE | (RowFlag.ERROR if record.data.isError else 0)
+
+    def _header(self, row: int, record: Any) -> None:
+        self.add(RowKind.HEADER, row)
+        self._start = row
+
+    def _context(self, row: int, record: Any) -> None:
+        self.add(RowKind.EVENT, row)
+        self._start = row
+
+    def _begins(self, row: int, record: Any) -> None:
+        self.add(RowKind.EVENT, row)
+        self._start = row
+
+    def _retry(self, row: int, record: r.Retry) -> None:
+        self.add(RowKind.RETRY, row)
+
+    def _step_start(self, row: int, record: Any) -> None:
+        self.add(RowKind.EVENT, row)
+        self._start = row
+        self._accepted = -1
+
+    def _step_end(self, row: int, record: Any) -> None:
+        self._count_unanswered()
+        self.add(RowKind.EVENT, row)
+
+    def _turn_end(self, row: int, record: r.TurnEnd) -> None:
+        self._count_unanswered()
+        kind = record.data.reason.kind
+        at = self.add(RowKind.EVENT if kind == "completed" else RowKind.FAILURE, row)
+        if kind != "completed":
+            self.index.flags[at] |= RowFlag.ERROR
+        if kind == "max-tokens":
+            self._cut_last_answer(at)
+        self._calls.clear()
+        self._nested.clear()
+
+    def _cut_last_answer(self, before: int) -> None:
+        for at in range(before - 1, max(-1, before - 64), -1):
+            if self.index.kinds[at] == RowKind.ASSISTANT:
+                self.index.flags[at] |= RowFlag.CUT
+                return
+
+    def _compaction_start(self, row: int, record: Any) -> None:
+        self._compaction = self.add(RowKind.COMPACTION, row, request=self._request())
+
+    def _compaction_summary(self, row: int, record: Any) -> None:
+        if self._compaction >= 0:
+            self.index.mids[self._compaction] = row
+        else:
+            self.add(RowKind.EVENT, row)
+
+    def _compaction_end(self, row: int, record: r.CompactionEnd) -> None:
+        if self._compaction >= 0:
+            self.index.ends[self._compaction] = row
+            self.index.flags[self._compaction] |= RowFlag.ERROR if record.data.error else RowFlag.DONE
+        else:
+            self.add(RowKind.EVENT, row)
+        self._compaction = -1
+
+    def _delivered(self, row: int, record: Any) -> None:
+        at = self.add(RowKind.EVENT, row)
+        # Inside a compaction the pair itself is the request.
+        if self._compaction < 0 and self._place.step > 0:
+            self._accepted = at
+
+    def _count_unanswered(self) -> None:
+        if self._accepted >= 0:
+            self.index.requests[self._accepted] = self._request()
+            self.index.flags[self._accepted] |= RowFlag.UNANSWERED
+        self._accepted = -1
+
+    def _end_seed(self, row: int, record: Any) -> None:
+        self._count_unanswered()
+        self._compaction = -1
+        self.add(RowKind.EVENT, row)

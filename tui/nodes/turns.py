@@ -1,0 +1,160 @@
+"""Turns of a session: where they begin and end, what they used, how they ended.
+
+A fold over turn and step boundaries and answers (spec session-format §4.2). It also holds the place that the other
+folds are at: the open turn and step.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from tui.session.records import (
+    AssistantMessage,
+    CompactionSummary,
+    StepStart,
+    TurnEnd,
+    TurnStart,
+    Usage,
+)
+
+
+class Turn(msgspec.Struct, gc=False):
+    """One turn; rows are positions in the log, times Unix milliseconds."""
+
+    number: int
+    start_row: int
+    start_ms: int
+    end_row: int = -1
+    end_ms: int = 0
+    reason: str = ""
+    """Kind of the turn's end; empty while it is open."""
+    steps: int = 0
+    calls: int = 0
+    failed_calls: int = 0
+    tool_changes: int = 0
+    retries: int = 0
+    input_tokens: int = 0
+    """Uncached input tokens."""
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+    @property
+    def is_open(self) -> bool:
+        return self.end_row < 0
+
+    @property
+    def duration_ms(self) -> int | None:
+        """From the log's own times; None while open or where the clock ran back."""
+        span = self.end_ms - self.start_ms
+        return span if self.end_row >= 0 and span >= 0 else None
+
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens + self.output_tokens
+
+    @property
+    def cache_share(self) -> float | None:
+        """Share of the input that came from the provider's cache; None without input."""
+        return cache_share(self.input_tokens, self.cache_read_tokens, self.cache_write_tokens)
+
+
+def cache_share(uncached: int, read: int, written: int) -> float | None:
+    """Cached part of all input tokens, 0 to 1; None without input."""
+    whole = uncached + read + written
+    return read / whole if whole > 0 else None
+
+
+class Totals(msgspec.Struct, frozen=True):
+    """What a session used so far."""
+
+    turns: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens + self.output_tokens
+
+    @property
+    def cache_share(self) -> float | None:
+        return cache_share(self.input_tokens, self.cache_read_tokens, self.cache_write_tokens)
+
+
+class TurnsFold:
+    """Folds turns; `index` and `step` tell where the log stands."""
+
+    def __init__(self) -> None:
+        self.turns: list[Turn] = []
+        self.index = -1
+        """Position of the open turn in `turns`, -1 between turns."""
+        self.step = 0
+        """Number of the open step, 0 between steps."""
+        self._outside = Usage()
+
+    def handlers(self) -> dict[str, Any]:
+        return {
+            "turn/start": self._turn_start,
+            "turn/end": self._turn_end,
+            "step/start": self._step_start,
+            "step/end": self._step_end,
+            "assistant/message": self._answer,
+            "compaction/summary": self._summary,
+        }
+
+    @property
+    def current(self) -> Turn | None:
+        return self.turns[self.index] if self.index >= 0 else None
+
+    def totals(self) -> Totals:
+        """Sums over all turns and summaries (spec session-format §9.1)."""
+        used = self._outside
+        sums = [used.inputTokens, used.outputTokens, used.cacheReadTokens, used.cacheWriteTokens]
+        for turn in self.turns:
+            sums[0] += turn.input_tokens
+            sums[1] += turn.output_tokens
+            sums[2] += turn.cache_read_tokens
+            sums[3] += turn.cache_write_tokens
+        return Totals(len(self.turns), *sums)
+
+    def _turn_start(self, row: int, record: TurnStart) -> None:
+        self.index = len(self.turns)
+        self.step = 0
+        self.turns.append(Turn(record.data.turn, row, record.time))
+
+    def _turn_end(self, row: int, record: TurnEnd) -> None:
+        if self.index >= 0:
+            turn = self.turns[self.index]
+            turn.end_row, turn.end_ms, turn.reason = row, record.time, record.data.reason.kind
+        self.index, self.step = -1, 0
+
+    def _step_start(self, row: int, record: StepStart) -> None:
+        self.step = record.data.step
+        if self.index >= 0:
+            self.turns[self.index].steps += 1
+
+    def _step_end(self, row: int, record: Any) -> None:
+        self.step = 0
+
+    def _answer(self, row: int, record: AssistantMessage) -> None:
+        used = record.data.usage
+        if used is None or self.index < 0:
+            return
+        turn = self.turns[self.index]
+        turn.input_tokens += used.inputTokens
+        turn.output_tokens += used.outputTokens
+        turn.cache_read_tokens += used.cacheReadTokens
+        turn.cache_write_tokens += used.cacheWriteTokens
+
+    def _summary(self, row: int, record: CompactionSummary) -> None:
+        used, outside = record.data.usage, self._outside
+        if used is None:
+            return
+        outside.inputTokens += used.inputTokens
+        outside.outputTokens += used.outputTokens
+        outside.cacheReadTokens += used.cacheReadTokens
+        outside.cacheWriteTokens += used.cacheWriteTokens

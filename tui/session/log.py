@@ -1,0 +1,181 @@
+"""One session log: an index of its rows, and decoding of a row when somebody looks at it.
+
+The index costs 21 bytes a row; payloads are not held. `reader` fills it. What could not be read is a row of its own
+and an entry in `damage` (spec session-format §2.5; where dsh refuses we show).
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import OrderedDict
+from collections.abc import Iterator
+from pathlib import Path
+
+from tui.session.damage import Damage
+from tui.session.events import DAMAGE_TYPE, Event, event_of
+from tui.session.log_header import LogHeader
+from tui.session.records import TYPE_NAMES, UnknownRecord
+from tui.session.source import TextSource
+
+UNKNOWN_CODE = 254
+DAMAGE_CODE = 255
+
+_CACHED_EVENTS = 256
+_CACHED_BYTES = 4 << 20
+
+
+class RowIndex:
+    """The columns of a log's index: one entry a row, payloads stay in the file."""
+
+    def __init__(self) -> None:
+        self.types = bytearray()
+        self.times = array("q")
+        self.offsets = array("q")
+        self.lengths = array("I")
+        self.seqs: array[int] | None = None
+        """Only for logs whose numbers are not consecutive; else `base_seq` + row."""
+        self.base_seq = 0
+        self.unknown: dict[int, UnknownRecord] = {}
+        self.damaged: dict[int, int] = {}
+        """Row to position in the log's damage list."""
+
+    def __len__(self) -> int:
+        return len(self.types)
+
+    def append(self, code: int, seq: int, time: int, offset: int, length: int) -> int:
+        """Enter a row; returns its position."""
+        row = len(self.types)
+        self.types.append(code)
+        self.times.append(time)
+        self.offsets.append(offset)
+        self.lengths.append(length)
+        if self.seqs is not None:
+            self.seqs.append(seq)
+        return row
+
+    def number_rows(self) -> None:
+        """Keep a number for every row from here on."""
+        if self.seqs is None:
+            self.seqs = array("q", range(self.base_seq, self.base_seq + len(self.types)))
+
+
+class SessionLog:
+    """The index of a log and access to its rows.
+
+    `partial` logs hold only the tail of a file: their rows begin in the middle, and `seq` minus `row` is not 0.
+    """
+
+    def __init__(self, source: TextSource, header: LogHeader, *, partial: bool = False) -> None:
+        self.source = source
+        self.header = header
+        self.partial = partial
+        self.complete = False
+        self.damage: list[Damage] = []
+        self.index = RowIndex()
+        self._cache: OrderedDict[int, Event] = OrderedDict()
+        self._cached_bytes = 0
+
+    @property
+    def path(self) -> Path:
+        return self.source.path
+
+    def __len__(self) -> int:
+        return len(self.index.types)
+
+    def close(self) -> None:
+        self.source.close()
+
+    def code(self, row: int) -> int:
+        """Type code of a row (`records.CODES`), `UNKNOWN_CODE` or `DAMAGE_CODE`."""
+        return self.index.types[row]
+
+    def type_name(self, row: int) -> str:
+        code = self.index.types[row]
+        if code < len(TYPE_NAMES):
+            return TYPE_NAMES[code]
+        return self.index.unknown[row].type_name if code == UNKNOWN_CODE else DAMAGE_TYPE
+
+    def seq(self, row: int) -> int:
+        """Sequence number as recorded, -1 for a row without one."""
+        return row + self.index.base_seq if self.index.seqs is None else self.index.seqs[row]
+
+    def time(self, row: int) -> int:
+        """Unix milliseconds as recorded."""
+        return self.index.times[row]
+
+    def length(self, row: int) -> int:
+        """Bytes of the row's line."""
+        return self.index.lengths[row]
+
+    def unknown(self, row: int) -> UnknownRecord | None:
+        return self.index.unknown.get(row)
+
+    def damage_at(self, row: int) -> Damage | None:
+        """The fault that a row stands for, or that its event has."""
+        index = self.index.damaged.get(row)
+        return None if index is None else self.damage[index]
+
+    def rows_of_seq(self, seq: int) -> list[int]:
+        """Every row that carries this number; more than one only in a damaged log."""
+        if self.index.seqs is None:
+            row = seq - self.index.base_seq
+            return [row] if 0 <= row < len(self.index.types) else []
+        return [row for row, found in enumerate(self.index.seqs) if found == seq] if seq >= 0 else []
+
+    def row_of_seq(self, seq: int) -> int | None:
+        """The first row that carries this number."""
+        if self.index.seqs is None:
+            row = seq - self.index.base_seq
+            return row if 0 <= row < len(self.index.types) else None
+        try:
+            return self.index.seqs.index(seq) if seq >= 0 else None
+        except ValueError:
+            return None
+
+    def nearest_row(self, seq: int) -> int:
+        """The row of this number, or the nearest row before it."""
+        if self.index.seqs is None:
+            return max(0, min(seq - self.index.base_seq, len(self.index.types) - 1))
+        best = 0
+        for row, found in enumerate(self.index.seqs):
+            if found == seq:
+                return row
+            if 0 <= found < seq:
+                best = row
+        return best
+
+    def raw(self, row: int) -> bytes:
+        """The row's own bytes; empty for a fault that has no line, shorter if the file shrank meanwhile."""
+        start = self.index.offsets[row]
+        return self.source.read(start, start + self.index.lengths[row]) if self.index.lengths[row] else b""
+
+    def event(self, row: int) -> Event:
+        """The row decoded whole; type `DAMAGE_TYPE` where it cannot be (any more)."""
+        cached = self._cache.get(row)
+        if cached is not None:
+            self._cache.move_to_end(row)
+            return cached
+        event = self._decode(row)
+        self._cache[row] = event
+        self._cached_bytes += self.index.lengths[row]
+        while len(self._cache) > _CACHED_EVENTS or (
+            self._cached_bytes > _CACHED_BYTES and len(self._cache) > 1
+        ):
+            dropped, _ = self._cache.popitem(last=False)
+            self._cached_bytes -= self.index.lengths[dropped]
+        return event
+
+    def _decode(self, row: int) -> Event:
+        lost = Event(row=row, type=DAMAGE_TYPE, seq=self.seq(row), time=self.index.times[row])
+        if self.index.types[row] == DAMAGE_CODE:
+            return lost
+        try:
+            event = event_of(self.raw(row), row)
+        except (ValueError, RecursionError):
+            return lost
+        return event if event.seq == self.seq(row) or self.index.seqs is not None else lost
+
+    def events(self) -> Iterator[Event]:
+        """Every row decoded whole, in order, faults included."""
+        for row in range(len(self)):
+            yield self._decode(row)
