@@ -28,8 +28,10 @@ _TOO_WIDE = "…"
 _SPACES = " \u2000-\u2006\u2008-\u200a\u205f\u3000"
 _OPEN_WIDE = "（［｛「『【〔〈《〖〘〚“‘＄￥"
 _OPEN = rf"(\[{{{_OPEN_WIDE}"
-_CLOSE_WIDE = "、。，．・：；？！）］｝」』】〕〉》〗〙〛”’…‥ー々〻ゝゞヽヾ"
-    "ぁぃぅぇぉっゃゅょゎゕゖァィゥェォッャュョヮヵヶㇰ-ㇿ％℃｡､｣･ｰ"
+_CLOSE_WIDE = (
+    "、。，．・：；？！）］｝」』】〕〉》〗〙〛”’…‥ー々〻ゝゞヽヾ％℃｡､｣･ｰ"
+    "ぁぃぅぇぉっゃゅょゎゕゖァィゥェォッャュョヮヵヶㇰ-ㇿ"
+)
 _CLOSE = rf".,!?:;)\]}}%{_CLOSE_WIDE}"
 # Scripts that break between any two characters, fullwidth forms, and emoji.
 _IDEOGRAPHS = (
