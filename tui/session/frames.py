@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import Final, NamedTuple
 
@@ -16,7 +16,7 @@ _WINDOW: Final = 1024 * 1024
 _DICTIONARY_BYTES: Final = (0, 1, 2, 4)
 # A search for the next sound frame follows every magic number it meets; this bounds the block headers looked
 # at over a whole file, so that a file made of nothing but magic numbers ends as damage and not as a wait.
-SEARCH_BUDGET: Final = 2_000_000
+SEARCH_BUDGET: Final = 500_000
 
 
 class Shape(Enum):
@@ -168,23 +168,26 @@ def _skippable(window: FileWindow, start: int, data: bytes, at: int) -> Frame:
 class FrameSearch:
     """Looks for the next place where sound frames begin, with one budget for the whole file."""
 
-    def __init__(self, window: FileWindow, budget: int = SEARCH_BUDGET) -> None:
+    def __init__(
+        self, window: FileWindow, decodes: Callable[[Frame], bool], budget: int = SEARCH_BUDGET
+    ) -> None:
         self._window = window
+        self._decodes = decodes
         self._probe = FileWindow(window.fd, window.size, 64 * 1024)
         self._budget = budget
 
     def next_chain(self, start: int) -> int | None:
-        """The next frame at or after `start` that ends where another frame begins or the file ends."""
+        """The next frame from `start` on that ends at another frame or the file's end, or that decodes."""
         for position in magic_positions(self._window.fd, start, self._window.size):
             if self._budget <= 0:
                 return None
             frame = measure(self._probe, position)
             self._budget -= frame.blocks + 1
-            if frame.shape is Shape.FRAME and self.begins_frame(frame.end):
+            if frame.shape is Shape.FRAME and (self._begins_frame(frame.end) or self._decodes(frame)):
                 return position
         return None
 
-    def begins_frame(self, position: int) -> bool:
+    def _begins_frame(self, position: int) -> bool:
         """Whether a frame, or the end of the file, is at `position`."""
         if position == self._probe.size:
             return True
@@ -197,8 +200,10 @@ class FrameSearch:
 def magic_positions(fd: int, start: int, end: int) -> Iterator[int]:
     """Offsets in `[start, end)` at which the frame magic number stands, ascending."""
     position = start
+    block = 4096
     while position < end:
-        data = pread(fd, min(_WINDOW, end - position), position)
+        data = pread(fd, min(block, end - position), position)
+        block = min(block * 4, _WINDOW)
         found = data.find(MAGIC)
         while found >= 0:
             yield position + found

@@ -108,7 +108,7 @@ class ZstdSource:
     def _pieces(self) -> Iterator[tuple[int, bytes, bool]]:
         decoder = zstandard.ZstdDecompressor()
         window = FileWindow(self._fd, self.file_size)
-        search = FrameSearch(window)
+        search = FrameSearch(window, lambda frame: self._decodes(decoder, frame))
         position = self._origin
         group: list[Frame] = []
         weight = 0
@@ -226,6 +226,15 @@ class ZstdSource:
         self._fault(code, self._text_end, start, end - start, reason)
         self._joins = False
         return found
+
+    def _decodes(self, decoder: zstandard.ZstdDecompressor, frame: Frame) -> bool:
+        if frame.bound > _GROUP_TEXT:
+            return False
+        try:
+            _decompress(decoder, pread(self._fd, frame.end - frame.start, frame.start))
+        except zstandard.ZstdError:
+            return False
+        return True
 
     def _skip_skippable(self, window: FileWindow, frame: Frame) -> int:
         self._flush_bad()
