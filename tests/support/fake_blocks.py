@@ -8,8 +8,8 @@ from collections.abc import Callable, Hashable, Sequence
 from textual.app import App, ComposeResult
 
 from tui.app import themes
+from tui.app.block_model import BlockModel
 from tui.app.block_view import BlockView
-from tui.app.viewport import BlockModel
 from tui.blocks.text import Line, Span, line
 
 

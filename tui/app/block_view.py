@@ -17,13 +17,29 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from tui.app.block_model import BlockModel
 from tui.app.scrollbar import Thumb, thumb
 from tui.app.strips import ASCII_GLYPHS, UNICODE_GLYPHS, RoleStyles, strip_of
-from tui.app.viewport import BlockModel, Place, Position, Viewport
+from tui.app.viewport import Place, Position, Viewport
 
 GUTTER_CELLS = 2
 SCROLLBAR_CELLS = 1
 WHEEL_ROWS = 3
+
+
+class BlockMessage(Message):
+    """Something happened to one block of a view; `key` is its identity in the model."""
+
+    def __init__(self, view: BlockView, index: int, key: Hashable) -> None:
+        super().__init__()
+        self.view = view
+        self.index = index
+        self.key = key
+
+    @property
+    def control(self) -> BlockView:
+        """The view, for `@on(..., selector)`."""
+        return self.view
 
 
 class BlockView(Widget, can_focus=True):
@@ -38,33 +54,11 @@ class BlockView(Widget, can_focus=True):
 
     ALLOW_SELECT = False
 
-    class Selected(Message):
+    class Selected(BlockMessage):
         """The cursor has moved to another block."""
 
-        def __init__(self, view: BlockView, index: int, key: Hashable) -> None:
-            super().__init__()
-            self.view = view
-            self.index = index
-            self.key = key
-
-        @property
-        def control(self) -> BlockView:
-            """The view, for `@on(..., selector)`."""
-            return self.view
-
-    class Activated(Message):
+    class Activated(BlockMessage):
         """A block was opened or folded: enter, space, a double click or a click on the cursor."""
-
-        def __init__(self, view: BlockView, index: int, key: Hashable) -> None:
-            super().__init__()
-            self.view = view
-            self.index = index
-            self.key = key
-
-        @property
-        def control(self) -> BlockView:
-            """The view, for `@on(..., selector)`."""
-            return self.view
 
     class FollowChanged(Message):
         """The view began or ceased to follow the tail, or more blocks wait below; `unseen` counts them."""
@@ -217,6 +211,12 @@ class BlockView(Widget, can_focus=True):
             if reveal:
                 self._viewport.reveal(index, place)
             self._put_cursor(index, notify=notify)
+        self._changed()
+
+    def reveal_row(self, index: int, row: int) -> None:
+        """Bring one row of a block on screen; the cursor stays where it is."""
+        self._sync_size()
+        self._viewport.reveal_row(index, row)
         self._changed()
 
     def scroll_lines(self, rows: int) -> None:
@@ -460,7 +460,9 @@ class BlockView(Widget, can_focus=True):
         if cursor is None or span is None:
             # Off screen the cursor comes back to the edge that the reader moves away from.
             found = viewport.selectable_on_screen(step)
-            if found is not None:
+            if found is None:
+                viewport.scroll(step)
+            else:
                 self._put_cursor(found)
             self._changed()
             return

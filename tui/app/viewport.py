@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from tui.app.block_model import BlockModel, BulkEstimates
 from tui.app.heights import HeightIndex
 from tui.blocks.text import Line
 
 if TYPE_CHECKING:
-    from array import array
-
     from textual.strip import Strip
 
 LAID_OUT_BLOCKS = 256
@@ -26,43 +25,6 @@ ESTIMATE_EACH = 20_000
 """Up to this many blocks are asked for their estimate one by one (10 ms); beyond it a constant is taken."""
 ASSUMED_ROWS = 3
 Place = Literal["nearest", "top", "third"]
-
-
-class BlockModel(Protocol):
-    """What a `BlockView` shows. The model may cache what it likes; the view asks only for what is visible."""
-
-    def count(self) -> int:
-        """Blocks in all, hidden ones included."""
-        ...
-
-    def key(self, index: int) -> Hashable:
-        """The identity of a block, the same after a swap of the model."""
-        ...
-
-    def index_of(self, key: Hashable) -> int | None:
-        """Where a block is now, or None when it is gone."""
-        ...
-
-    def estimate(self, index: int, width: int) -> int:
-        """Rows at this width, cheap and roughly; 0 exactly for a hidden block."""
-        ...
-
-    def layout(self, index: int, width: int) -> Sequence[Line]:
-        """The exact rows of a block at `width` cells."""
-        ...
-
-    def selectable(self, index: int) -> bool:
-        """Whether the cursor may stand on the block."""
-        ...
-
-
-@runtime_checkable
-class BulkEstimates(Protocol):
-    """A model that can estimate all its blocks at once; wanted above some ten thousand blocks."""
-
-    def estimates(self, width: int) -> array[int]:
-        """An `array('I')` with the estimate of every block."""
-        ...
 
 
 class Position(NamedTuple):
@@ -324,6 +286,14 @@ class Viewport:
         moved = self.rows()[0] != before
         self.following = was_following and not moved
         return moved
+
+    def reveal_row(self, index: int, row: int) -> None:
+        """Bring one row of a block on screen, at a third of the height if it is not there yet."""
+        if not 0 <= index < len(self._heights) or not (block_rows := self.height_of(index)):
+            return
+        target = Position(index, min(max(row, 0), block_rows - 1))
+        if target not in self.rows():
+            self._move_to(self._back(target, self.height // 3))
 
     def settle_at_end(self) -> None:
         """Follow again if the end is on screen; for movements downwards that the reader made."""

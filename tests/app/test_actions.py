@@ -1,0 +1,133 @@
+"""The action registry: no two actions share a key, each is described, and a reader's keymap is checked."""
+
+import inspect
+import re
+
+import pytest
+from textual.binding import Binding
+
+from tui.app.actions import (
+    ACTIONS,
+    Group,
+    KeymapError,
+    clashes,
+    effective_keys,
+    grouped,
+    is_key,
+    key_name,
+    keys_table,
+)
+from tui.app.block_view import BlockView
+from tui.app.keymap import bind, bindings, footer
+from tui.i18n import translator
+
+EN = translator("en")
+
+
+def test_no_two_actions_share_a_key() -> None:
+    assert clashes({action.id: action.keys for action in ACTIONS}) == []
+
+
+def test_every_action_has_an_id_a_key_a_label_and_a_group() -> None:
+    assert len({action.id for action in ACTIONS}) == len(ACTIONS)
+    for action in ACTIONS:
+        assert re.fullmatch(r"[a-z]+(-[a-z]+)*", action.id)
+        assert action.keys
+        assert action.label
+        assert action.group in Group
+        assert bool(action.short) == action.show_in_footer, action.id
+    assert len({action.label for action in ACTIONS}) == len(ACTIONS)
+
+
+def test_every_default_key_is_one_that_terminals_leave_to_programs() -> None:
+    taken = {f"ctrl+{letter}" for letter in "bsqzcijmh"}
+    for action in ACTIONS:
+        for key in action.keys:
+            assert is_key(key), key
+            assert key not in taken
+
+
+def test_every_action_of_the_view_is_a_method_of_the_view() -> None:
+    for action in ACTIONS:
+        if action.scope == "view":
+            assert inspect.isfunction(getattr(BlockView, f"action_{action.method}", None)), action.id
+
+
+def test_a_readers_keys_take_the_place_of_the_default_ones() -> None:
+    keys = effective_keys({"copy": "c", "search": ["ctrl+f", "/"], "raw": []})
+    assert keys["copy"] == ("c",)
+    assert keys["search"] == ("ctrl+f", "/")
+    assert keys["raw"] == ()
+    assert keys["quit"] == ("q",)
+
+
+def test_an_unknown_action_is_answered_with_the_nearest_one() -> None:
+    with pytest.raises(KeymapError) as error:
+        effective_keys({"next-tool-chang": "x"})
+    assert error.value.fields == {"action": "next-tool-chang", "nearest": "next-tool-change"}
+    assert "next-tool-change" in error.value.sentence(EN)
+
+
+def test_a_key_given_twice_is_refused_and_both_actions_are_named() -> None:
+    with pytest.raises(KeymapError) as error:
+        effective_keys({"copy": "q"})
+    assert error.value.fields == {"key": "q", "first": "copy", "second": "quit"}
+
+
+def test_two_actions_may_exchange_their_keys() -> None:
+    keys = effective_keys({"copy": "q", "quit": "y"})
+    assert (keys["copy"], keys["quit"]) == (("q",), ("y",))
+
+
+@pytest.mark.parametrize("key", ["", "strg+x", "ctrl+", "banana", "a b", "f99"])
+def test_what_is_no_key_is_refused(key: str) -> None:
+    with pytest.raises(KeymapError):
+        effective_keys({"copy": key})
+
+
+def test_the_table_lists_every_action_once_under_its_group() -> None:
+    table = keys_table(EN)
+    rows = table.splitlines()
+    assert len(rows) == 2 + len(Group) + len(ACTIONS)
+    for action in ACTIONS:
+        assert sum(row.endswith(f"| {EN.t(action.label)} |") for row in rows) == 1
+    assert sum(len(actions) for _, actions in grouped()) == len(ACTIONS)
+
+
+def test_keys_are_named_as_on_the_keyboard() -> None:
+    assert [key_name(key, EN) for key in ("up", "pagedown", "ctrl+p", "f1", "G", "/", "escape")] == [
+        "↑",
+        "PgDn",
+        "Ctrl+P",
+        "F1",
+        "G",
+        "/",
+        "Esc",
+    ]
+    assert key_name("up", EN, ascii_only=True) == "Up"
+
+
+def test_bindings_follow_the_keys_in_force() -> None:
+    keys = effective_keys({"quit": "x"})
+    made = bindings(keys, EN, "app")
+    assert [(b.key, b.action) for b in made if b.id == "quit"] == [("x", "quit")]
+    assert all(isinstance(b, Binding) and b.tooltip for b in made)
+    assert not [b for b in made if b.id == "cursor-down"]
+
+
+def test_binding_anew_takes_the_old_keys_of_the_registry_away() -> None:
+    from tests.support.fake_blocks import FakeBlocks
+
+    view = BlockView(FakeBlocks(1))
+    bind(view, effective_keys(), EN, "view")
+    bind(view, effective_keys({"cursor-down": "x"}), EN, "view")
+    found = {key for key, binding in view._bindings if binding.id == "cursor-down"}
+    assert found == {"x"}
+
+
+def test_the_footer_shows_pairs_as_one_piece_and_keeps_help_longest() -> None:
+    pieces = footer(effective_keys(), EN)
+    texts = ["".join(span.text for span in piece.spans) for piece in pieces]
+    assert "[ ] turn" in texts
+    assert "T t tool change" in texts
+    assert max(pieces, key=lambda piece: piece.keep) is pieces[texts.index("? keys")]
