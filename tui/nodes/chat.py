@@ -1,7 +1,7 @@
 """Nodes of the Chat pane as values: what one node says, decoded from its events.
 
-A node knows facts, not sentences: the wording of each language is made above (`blocks.wording`). Kinds are those of
-CONTRACT.md; `TurnNode` and `NoteNode` are headings of the pane.
+A node knows facts, not sentences: the wording of each language is made above (`blocks.wording`). Kinds are
+those of CONTRACT.md; `TurnNode` and `NoteNode` are headings of the pane.
 """
 
 from __future__ import annotations

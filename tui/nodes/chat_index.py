@@ -1,8 +1,8 @@
 """Fold of the Chat pane: which nodes a session has, without their payloads.
 
-Each event adds or completes nodes; a node is a few numbers in columns (25 bytes) that say where its text lies, so a
-million events fit in memory and the pane decodes only what it shows (`chat`). The cost of an event does not depend on
-the length of the log.
+Each event adds or completes nodes; a node is a few numbers in columns (25 bytes) that say where its text
+lies, so a million events fit in memory and the pane decodes only what it shows (`chat`). The cost of an
+event does not depend on the length of the log.
 """
 
 from __future__ import annotations
@@ -72,7 +72,8 @@ class ChatIndex:
         self.rows = array("I")
         """The row a node begins with; ascending."""
         self.mids = array("i")
-        """A second row: the recorded call of a tool, the summary of a compaction, the insertion of a queued prompt."""
+        """A second row: the recorded call of a tool, the summary of a compaction, the insertion of a queued
+        prompt."""
         self.ends = array("i")
         """The row that completes it: result, end, decision; -1 while there is none."""
         self.blocks = array("H")
@@ -196,10 +197,11 @@ class ChatFold:
             if index.kinds[node] == NodeKind.TURN:
                 return
 
-    def add(
+    def add(  # one argument a column
         self,
         kind: int,
         row: int,
+        *,
         block: int = 0,
         flags: int = 0,
         size: int = 0,
@@ -292,9 +294,13 @@ class ChatFold:
             if kind == "tool-call":
                 self._pending[block.id] = self._call(row, position, block)
             elif kind == "reasoning":
-                added = self.add(NodeKind.REASONING, row, position, size=len(text), breaks=text.count("\n"))
+                added = self.add(
+                    NodeKind.REASONING, row, block=position, size=len(text), breaks=text.count("\n")
+                )
             else:
-                added = self.add(NodeKind.ASSISTANT, row, position, size=len(text), breaks=text.count("\n"))
+                added = self.add(
+                    NodeKind.ASSISTANT, row, block=position, size=len(text), breaks=text.count("\n")
+                )
         if not data.message.content:
             added = self.add(NodeKind.ASSISTANT, row)
         if data.interrupted and added >= 0:
@@ -310,7 +316,7 @@ class ChatFold:
         turn = self._place.current
         if turn is not None:
             turn.calls += 1
-        return self.add(NodeKind.TOOL, row, position, flags)
+        return self.add(NodeKind.TOOL, row, block=position, flags=flags)
 
     def _attempt(self, row: int, record: r.Attempt) -> None:
         self._attempts.append(row)
@@ -396,7 +402,7 @@ class ChatFold:
         if data.outcome == "canceled":
             for inserted_row, position, kind in removed:
                 if kind == "user":
-                    self.add(NodeKind.USER, row, position, Flag.CUT, mid=inserted_row)
+                    self.add(NodeKind.USER, row, block=position, flags=Flag.CUT, mid=inserted_row)
 
     def _command_run(self, row: int, record: r.CommandRun) -> None:
         self._commands[record.data.commandId] = self.add(NodeKind.COMMAND, row)

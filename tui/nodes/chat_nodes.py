@@ -1,7 +1,8 @@
 """Making one chat node: its events decoded, its facts put together.
 
-Called for the nodes on the screen and by the exports; the fold (`chat_index`) has only noted where they lie. Payloads
-are read with tolerance: what has another shape than the format says is left out, never an error.
+Called for the nodes on the screen and by the exports; the fold (`chat_index`) has only noted where they
+lie. Payloads are read with tolerance: what has another shape than the format says is left out, never an
+error.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from typing import Any
 
 from tui.nodes import chat as c
 from tui.nodes.chat_index import Flag, NodeKind
+from tui.nodes.content import content_of, message_of, partial_text, span_ms
+from tui.nodes.node_facts import base_facts, data_of, first_event, flags_of, later_event
 from tui.nodes.notices import HeaderNotice, ToolNotice, header_notice, tool_notice
 from tui.nodes.reading import Reading
+from tui.nodes.tool_nodes import tool_node
 from tui.session.events import Event
-from tui.session.json_text import compact
 from tui.session.json_value import as_array, as_count, as_object, as_text
-from tui.session.stream import assemble, block_spans
+from tui.session.stream import block_spans
 from tui.session.tool_definition import by_name
 
 _RAW_SHOWN = 4096
@@ -27,82 +30,10 @@ def chat_node(reading: Reading, index: int) -> c.ChatNode:
     return _BUILDERS[NodeKind(reading.chat.index.kinds[index])](reading, index)
 
 
-def _base(reading: Reading, index: int) -> dict[str, Any]:
-    columns, log = reading.chat.index, reading.log
-    row = columns.rows[index]
-    seq, time = log.seq(row), log.time(row)
-    return {
-        "index": index,
-        "row": row,
-        "block": columns.blocks[index],
-        "seq": seq if seq >= 0 else None,
-        "turn": reading.turn_number(columns.turns[index]),
-        "step": columns.steps[index] or None,
-        "time_ms": time or None,
-        "replaced": bool(columns.flags[index] & Flag.REPLACED),
-    }
-
-
-def _flags(reading: Reading, index: int) -> int:
-    return reading.chat.index.flags[index]
-
-
-def _event(reading: Reading, index: int) -> Event:
-    return reading.log.event(reading.chat.index.rows[index])
-
-
-def _later(reading: Reading, row: int) -> Event | None:
-    return reading.log.event(row) if row >= 0 else None
-
-
-def _data(event: Event | None) -> dict[str, Any]:
-    return as_object(event.data) if event is not None else {}
-
-
-def message_of(event: Event) -> dict[str, Any]:
-    """The message of a surface event; empty for anything else."""
-    data = as_object(event.data)
-    return data if event.type == "user/message" else as_object(data.get("message"))
-
-
-def content_of(blocks: Any) -> c.Content:
-    """A message's blocks: text, attachments and what is foreign."""
-    texts: list[str] = []
-    attachments: list[c.Attachment] = []
-    foreign: list[c.ForeignBlock] = []
-    for entry in as_array(blocks):
-        block = as_object(entry)
-        kind = as_text(block.get("type"))
-        if kind in ("text", "reasoning"):
-            texts.append(as_text(block.get("text")))
-        elif kind in ("image", "file"):
-            attachments.append(_attachment(kind, as_object(block.get("attachment"))))
-        elif kind not in ("tool-addition", "tool-removal"):
-            foreign.append(c.ForeignBlock(type=kind, data=entry))
-    return c.Content(text="\n\n".join(texts), attachments=tuple(attachments), foreign=tuple(foreign))
-
-
-def _attachment(kind: str, ref: dict[str, Any]) -> c.Attachment:
-    return c.Attachment(
-        kind="image" if kind == "image" else "file",
-        name=as_text(ref.get("name")),
-        bytes=as_count(ref.get("bytes")),
-        media_type=as_text(ref.get("mediaType")),
-        width=as_count(ref.get("width")),
-        height=as_count(ref.get("height")),
-        attachment_id=as_text(ref.get("attachmentId")),
-    )
-
-
-def span_ms(start: int, end: int) -> int | None:
-    """A duration from two recorded times; None where the clock ran back."""
-    return end - start if end >= start else None
-
-
 def _turn(reading: Reading, index: int) -> c.TurnNode:
     turn = reading.turns.turns[reading.chat.index.turns[index]]
     return c.TurnNode(
-        **_base(reading, index),
+        **base_facts(reading, index),
         number=turn.number,
         is_open=turn.is_open,
         reason=turn.reason,
@@ -119,27 +50,27 @@ def _turn(reading: Reading, index: int) -> c.TurnNode:
 
 
 def _note(reading: Reading, index: int) -> c.NoteNode:
-    forked = bool(_flags(reading, index) & Flag.MARKED)
+    forked = bool(flags_of(reading, index) & Flag.MARKED)
     parent = reading.log.header.parent_session or ""
     return c.NoteNode(
-        **_base(reading, index), what="forked" if forked else "resumed", parent=parent if forked else ""
+        **base_facts(reading, index), what="forked" if forked else "resumed", parent=parent if forked else ""
     )
 
 
 def _user(reading: Reading, index: int) -> c.UserNode:
-    flags = _flags(reading, index)
-    base = _base(reading, index)
+    flags = flags_of(reading, index)
+    base = base_facts(reading, index)
     if flags & Flag.CUT:
-        inserted = as_array(_data(_later(reading, reading.chat.index.mids[index])).get("inserted"))
+        inserted = as_array(data_of(later_event(reading, reading.chat.index.mids[index])).get("inserted"))
         block = base["block"]
         message = as_object(inserted[block]) if block < len(inserted) else {}
         return c.UserNode(**base, content=content_of(message.get("content")), discarded=True)
-    message = message_of(_event(reading, index))
+    message = message_of(first_event(reading, index))
     return c.UserNode(**base, content=content_of(message.get("content")), steering=bool(flags & Flag.MARKED))
 
 
 def _answer_block(reading: Reading, index: int) -> tuple[Event, dict[str, Any], Any]:
-    event = _event(reading, index)
+    event = first_event(reading, index)
     message = message_of(event)
     blocks = as_array(message.get("content"))
     position = reading.chat.index.blocks[index]
@@ -150,10 +81,10 @@ def _assistant(reading: Reading, index: int) -> c.AssistantNode:
     event, message, entry = _answer_block(reading, index)
     block, source = as_object(entry), as_object(message.get("source"))
     kind = as_text(block.get("type"))
-    cut = bool(_flags(reading, index) & Flag.CUT)
+    cut = bool(flags_of(reading, index) & Flag.CUT)
     interrupted = as_object(event.data).get("interrupted") is True
     return c.AssistantNode(
-        **_base(reading, index),
+        **base_facts(reading, index),
         text=as_text(block.get("text")) if kind == "text" else "",
         provider=as_text(source.get("provider")),
         model=as_text(source.get("model")),
@@ -167,16 +98,17 @@ def _assistant(reading: Reading, index: int) -> c.AssistantNode:
 def _reasoning(reading: Reading, index: int) -> c.ReasoningNode:
     event, _, entry = _answer_block(reading, index)
     data = as_object(event.data)
-    cut = bool(_flags(reading, index) & Flag.CUT)
+    cut = bool(flags_of(reading, index) & Flag.CUT)
     interrupted = data.get("interrupted") is True
     position = reading.chat.index.blocks[index]
     thought = [span for span in block_spans(data.get("stream")) if span.type == "reasoning"]
-    # Block indexes of a stream are the provider's; the n-th reasoning block of the message is the n-th of the stream.
+    # Block indexes of a stream are the provider's; the n-th reasoning block of the message is the n-th of
+    # the stream.
     earlier = as_array(message_of(event).get("content"))[:position]
     order = sum(1 for block in earlier if as_object(block).get("type") == "reasoning")
     span = thought[order] if order < len(thought) else None
     return c.ReasoningNode(
-        **_base(reading, index),
+        **base_facts(reading, index),
         text=as_text(as_object(entry).get("text")),
         duration_ms=span_ms(span.first_ms, span.last_ms) if span is not None else None,
         truncated=cut and not interrupted,
@@ -184,100 +116,14 @@ def _reasoning(reading: Reading, index: int) -> c.ReasoningNode:
     )
 
 
-def _tool(reading: Reading, index: int) -> c.ToolNode:
-    if _flags(reading, index) & Flag.MARKED:
-        return _nested_tool(reading, index)
-    columns, log = reading.chat.index, reading.log
-    row, mid, end = columns.rows[index], columns.mids[index], columns.ends[index]
-    first = log.event(row)
-    call = _later(reading, mid)
-    result = _later(reading, end)
-    block: dict[str, Any] = {}
-    if first.type == "assistant/message":
-        block = as_object(_answer_block(reading, index)[2])
-    called = _data(call)
-    message = as_object(_data(result).get("message"))
-    error = as_object(_data(result).get("error"))
-    base = _base(reading, index)
-    if mid >= 0:
-        base["seq"] = log.seq(mid)
-    name = as_text(block.get("name")) or as_text(called.get("name"))
-    availability, availability_seq = _availability(reading, index, name)
-    return c.ToolNode(
-        **base,
-        name=name,
-        call_id=as_text(block.get("id"))
-        or as_text(called.get("callId"))
-        or as_text(message.get("toolCallId")),
-        arguments=as_text(block.get("arguments")) or as_text(called.get("arguments")),
-        state=_tool_state(reading, index),
-        result=content_of(message.get("content")),
-        error_code=as_text(error.get("code")),
-        error_name=as_text(error.get("name")),
-        duration_ms=span_ms(log.time(mid), log.time(end)) if mid >= 0 and end >= 0 else None,
-        availability=availability,
-        availability_seq=availability_seq,
-        shortened=bool(_flags(reading, index) & Flag.SHORTENED),
-    )
-
-
-def _nested_tool(reading: Reading, index: int) -> c.ToolNode:
-    columns, log = reading.chat.index, reading.log
-    start, end = columns.mids[index], columns.ends[index]
-    begun, ended = _data(_later(reading, start)), _data(_later(reading, end))
-    facts = begun or ended
-    error = as_object(ended.get("error"))
-    arguments = facts.get("arguments")
-    return c.ToolNode(
-        **_base(reading, index),
-        name=as_text(facts.get("name")),
-        call_id=as_text(facts.get("subCallId")),
-        arguments="" if arguments is None else compact(arguments),
-        state=_tool_state(reading, index),
-        result=content_of(ended.get("content")),
-        error_code=as_text(error.get("code")),
-        error_name=as_text(error.get("name")),
-        duration_ms=span_ms(log.time(start), log.time(end)) if start >= 0 and end >= 0 else None,
-        parent_call_id=as_text(facts.get("parentCallId")) or None,
-        nested=True,
-    )
-
-
-def _tool_state(reading: Reading, index: int) -> c.ToolState:
-    flags, columns = _flags(reading, index), reading.chat.index
-    if flags & Flag.DONE:
-        return "error" if flags & Flag.ERROR else "ok"
-    turn = columns.turns[index]
-    if (
-        turn >= 0
-        and reading.turns.turns[turn].is_open
-        and turn == len(reading.turns.turns) - 1
-        and not reading.complete
-    ):
-        return "running"
-    return "no-result" if columns.mids[index] >= 0 else "not-started"
-
-
-def _availability(reading: Reading, index: int, name: str) -> tuple[Any, int | None]:
-    """Whether the tool was there when it was called, and the event that says so."""
-    flags = _flags(reading, index)
-    if not flags & (Flag.ABSENT | Flag.FRESH):
-        return "active", None
-    row = reading.chat.index.rows[index]
-    told = reading.tools.availability(name, reading.log.seq(row))
-    if flags & Flag.FRESH:
-        return "fresh", told.seq
-    return (told.state if told.state != "active" else "unknown"), told.seq
-
-
 def _context(reading: Reading, index: int) -> c.ContextNode:
-    event = _event(reading, index)
+    event = first_event(reading, index)
     message = message_of(event)
     source = as_object(message.get("source"))
     notice = _notice(reading, event.seq) if event.type == "developer/message" else None
     known = {"kind", "form", "summary"}
     return c.ContextNode(
-        **_base(reading, index),
+        **base_facts(reading, index),
         source=as_text(source.get("kind")),
         form=as_text(source.get("form")),
         summary=as_text(source.get("summary")),
@@ -327,14 +173,14 @@ def header_notice_at(reading: Reading, seq: int) -> HeaderNotice:
 
 
 def _header(reading: Reading, index: int) -> c.HeaderNode:
-    base = _base(reading, index)
+    base = base_facts(reading, index)
     return c.HeaderNode(**base, notice=header_notice_at(reading, base["seq"] or 0))
 
 
 def _system(reading: Reading, index: int) -> c.SystemNode:
-    event = _event(reading, index)
+    event = first_event(reading, index)
     text = content_of(message_of(event).get("content")).text
-    return c.SystemNode(**_base(reading, index), change=system_change(reading, event, text), text=text)
+    return c.SystemNode(**base_facts(reading, index), change=system_change(reading, event, text), text=text)
 
 
 def system_change(reading: Reading, event: Event, text: str) -> c.SystemChange:
@@ -351,36 +197,28 @@ def system_change(reading: Reading, event: Event, text: str) -> c.SystemChange:
 def _compaction(reading: Reading, index: int) -> c.CompactionNode:
     columns, log = reading.chat.index, reading.log
     row, mid, end = columns.rows[index], columns.mids[index], columns.ends[index]
-    summary, ended = _data(_later(reading, mid)), _data(_later(reading, end))
-    flags = _flags(reading, index)
+    summary, ended = data_of(later_event(reading, mid)), data_of(later_event(reading, end))
+    flags = flags_of(reading, index)
     state = "failed" if flags & Flag.ERROR else "done" if flags & Flag.DONE else None
     return c.CompactionNode(
-        **_base(reading, index),
+        **base_facts(reading, index),
         summary=content_of(summary.get("summary")).text,
         shadowed=len(as_array(summary.get("shadowedSeqs"))),
         shadowed_tokens=as_count(summary.get("shadowedTokenCount")) or 0,
         state=state or ("abandoned" if reading.complete else "running"),
         error=as_text(ended.get("error")),
-        by_command="sourceCommandId" in _data(log.event(row)),
+        by_command="sourceCommandId" in data_of(log.event(row)),
         duration_ms=span_ms(log.time(row), log.time(end)) if end >= 0 else None,
         provider=as_text(summary.get("provider")),
         model=as_text(summary.get("model")),
     )
 
 
-def partial_text(event: Event | None) -> str:
-    """The text that an attempt without message had already shown."""
-    if event is None:
-        return ""
-    blocks = assemble(_data(event).get("stream")).blocks
-    return "\n\n".join(as_text(block.get("text")) for block in blocks if as_text(block.get("text")).strip())
-
-
 def _retry(reading: Reading, index: int) -> c.RetryNode:
     attempts: list[c.RetryAttempt] = []
     partial, started = (
         "",
-        {as_count(_data(e).get("retry")) for e in _retry_events(reading, index, "llm/retry-started")},
+        {as_count(data_of(e).get("retry")) for e in _retry_events(reading, index, "llm/retry-started")},
     )
     for row in reading.chat.retry_rows.get(index, []):
         event = reading.log.event(row)
@@ -388,10 +226,12 @@ def _retry(reading: Reading, index: int) -> c.RetryNode:
             partial = partial_text(event)
         elif event.type == "llm/retry":
             attempts.append(
-                retry_attempt(event, started=as_count(_data(event).get("retry")) in started, partial=partial)
+                retry_attempt(
+                    event, started=as_count(data_of(event).get("retry")) in started, partial=partial
+                )
             )
             partial = ""
-    return c.RetryNode(**_base(reading, index), attempts=tuple(attempts))
+    return c.RetryNode(**base_facts(reading, index), attempts=tuple(attempts))
 
 
 def _retry_events(reading: Reading, index: int, kind: str) -> list[Event]:
@@ -401,7 +241,7 @@ def _retry_events(reading: Reading, index: int, kind: str) -> list[Event]:
 
 def retry_attempt(event: Event, *, started: bool, partial: str = "") -> c.RetryAttempt:
     """The facts of one `llm/retry`."""
-    data = _data(event)
+    data = data_of(event)
     failure = as_object(data.get("failure"))
     delay = data.get("delayMs")
     return c.RetryAttempt(
@@ -419,12 +259,12 @@ def retry_attempt(event: Event, *, started: bool, partial: str = "") -> c.RetryA
 
 
 def _failure(reading: Reading, index: int) -> c.FailureNode:
-    event = _event(reading, index)
-    failure = as_object(as_object(_data(event).get("reason")).get("error"))
-    attempt = _later(reading, reading.chat.attempts.get(index, -1))
+    event = first_event(reading, index)
+    failure = as_object(as_object(data_of(event).get("reason")).get("error"))
+    attempt = later_event(reading, reading.chat.attempts.get(index, -1))
     known = {"code", "message", "status", "requestId"}
     return c.FailureNode(
-        **_base(reading, index),
+        **base_facts(reading, index),
         code=as_text(failure.get("code")),
         message=as_text(failure.get("message")),
         status=as_count(failure.get("status")),
@@ -435,11 +275,11 @@ def _failure(reading: Reading, index: int) -> c.FailureNode:
 
 
 def _interrupted(reading: Reading, index: int) -> c.InterruptedNode:
-    reason = as_object(_data(_event(reading, index)).get("reason"))
+    reason = as_object(data_of(first_event(reading, index)).get("reason"))
     why = reason.get("reason")
-    attempt = _later(reading, reading.chat.attempts.get(index, -1))
+    attempt = later_event(reading, reading.chat.attempts.get(index, -1))
     return c.InterruptedNode(
-        **_base(reading, index),
+        **base_facts(reading, index),
         reason=as_text(reason.get("kind")),
         cause=as_text(as_object(why).get("kind")),
         detail=as_text(as_object(why).get("reason")) or as_text(why),
@@ -448,49 +288,54 @@ def _interrupted(reading: Reading, index: int) -> c.InterruptedNode:
 
 
 def _command(reading: Reading, index: int) -> c.CommandNode:
-    run, end = _event(reading, index), _later(reading, reading.chat.index.ends[index])
-    flags, done = _flags(reading, index), _data(end)
+    run, end = first_event(reading, index), later_event(reading, reading.chat.index.ends[index])
+    flags, done = flags_of(reading, index), data_of(end)
     return c.CommandNode(
-        **_base(reading, index),
-        name=as_text(_data(run).get("name")),
-        arguments=as_text(_data(run).get("args")),
+        **base_facts(reading, index),
+        name=as_text(data_of(run).get("name")),
+        arguments=as_text(data_of(run).get("args")),
         state="running" if not flags & Flag.DONE else "error" if flags & Flag.ERROR else "ok",
         text=as_text(done.get("text")),
     )
 
 
 def _plan(reading: Reading, index: int) -> c.PlanNode:
-    return c.PlanNode(**_base(reading, index), active=_data(_event(reading, index)).get("active") is True)
+    return c.PlanNode(
+        **base_facts(reading, index), active=data_of(first_event(reading, index)).get("active") is True
+    )
 
 
 def _todo(reading: Reading, index: int) -> c.TodoNode:
-    todos = (as_object(todo) for todo in as_array(_data(_event(reading, index)).get("todos")))
+    todos = (as_object(todo) for todo in as_array(data_of(first_event(reading, index)).get("todos")))
     items = tuple(
         c.TodoItem(content=as_text(todo.get("content")), status=as_text(todo.get("status"))) for todo in todos
     )
-    return c.TodoNode(**_base(reading, index), items=items)
+    return c.TodoNode(**base_facts(reading, index), items=items)
 
 
 def _job(reading: Reading, index: int) -> c.JobNode:
-    settled = _data(_later(reading, reading.chat.index.ends[index]))
-    facts = _data(_event(reading, index))
+    settled = data_of(later_event(reading, reading.chat.index.ends[index]))
+    facts = data_of(first_event(reading, index))
     started, finished = as_count(facts.get("startedAt")), as_count(settled.get("finishedAt"))
     return c.JobNode(
-        **_base(reading, index),
+        **base_facts(reading, index),
         job_id=as_text(facts.get("jobId")),
         job_kind=as_text(facts.get("kind")),
         label=as_text(facts.get("label")),
         status=as_text(settled.get("status")),
         detail=as_text(settled.get("detail")),
         duration_ms=span_ms(started, finished) if started is not None and finished is not None else None,
-        late=bool(_flags(reading, index) & Flag.MARKED),
+        late=bool(flags_of(reading, index) & Flag.MARKED),
     )
 
 
 def _approval(reading: Reading, index: int) -> c.ApprovalNode:
-    asked, decided = _data(_event(reading, index)), _data(_later(reading, reading.chat.index.ends[index]))
+    asked, decided = (
+        data_of(first_event(reading, index)),
+        data_of(later_event(reading, reading.chat.index.ends[index])),
+    )
     return c.ApprovalNode(
-        **_base(reading, index),
+        **base_facts(reading, index),
         tool=as_text(asked.get("toolName")),
         reason=as_text(asked.get("reason")),
         outcome=as_text(decided.get("outcome")),
@@ -498,9 +343,9 @@ def _approval(reading: Reading, index: int) -> c.ApprovalNode:
 
 
 def _subagent(reading: Reading, index: int) -> c.SubagentNode:
-    data = _data(_event(reading, index))
+    data = data_of(first_event(reading, index))
     return c.SubagentNode(
-        **_base(reading, index),
+        **base_facts(reading, index),
         child_id=as_text(data.get("childId")),
         mode=as_text(data.get("mode")),
         label=as_text(data.get("label")),
@@ -508,16 +353,16 @@ def _subagent(reading: Reading, index: int) -> c.SubagentNode:
 
 
 def _title(reading: Reading, index: int) -> c.TitleNode:
-    data = _data(_event(reading, index))
+    data = data_of(first_event(reading, index))
     by = as_text(as_object(data.get("source")).get("kind"))
-    return c.TitleNode(**_base(reading, index), title=as_text(data.get("title")), by=by)
+    return c.TitleNode(**base_facts(reading, index), title=as_text(data.get("title")), by=by)
 
 
 def _unknown(reading: Reading, index: int) -> c.UnknownNode:
     record = reading.log.unknown(reading.chat.index.rows[index])
-    event = _event(reading, index)
+    event = first_event(reading, index)
     return c.UnknownNode(
-        **_base(reading, index),
+        **base_facts(reading, index),
         type=record.type_name if record is not None else event.type,
         ignorable=record.ignorable if record is not None else event.ignorable,
         known=record.known if record is not None else False,
@@ -530,7 +375,7 @@ def _damage(reading: Reading, index: int) -> c.DamageNode:
     damage = reading.log.damage_at(row)
     assert damage is not None, "a damage row without its damage"
     raw = reading.log.raw(row)[:_RAW_SHOWN].decode("utf-8", "replace")
-    return c.DamageNode(**_base(reading, index), damage=damage, raw=raw)
+    return c.DamageNode(**base_facts(reading, index), damage=damage, raw=raw)
 
 
 _BUILDERS: dict[NodeKind, Callable[[Reading, int], c.ChatNode]] = {
@@ -539,7 +384,7 @@ _BUILDERS: dict[NodeKind, Callable[[Reading, int], c.ChatNode]] = {
     NodeKind.USER: _user,
     NodeKind.ASSISTANT: _assistant,
     NodeKind.REASONING: _reasoning,
-    NodeKind.TOOL: _tool,
+    NodeKind.TOOL: tool_node,
     NodeKind.CONTEXT: _context,
     NodeKind.HEADER: _header,
     NodeKind.SYSTEM: _system,
@@ -557,5 +402,3 @@ _BUILDERS: dict[NodeKind, Callable[[Reading, int], c.ChatNode]] = {
     NodeKind.UNKNOWN: _unknown,
     NodeKind.DAMAGE: _damage,
 }
-
-__all__ = ["chat_node", "content_of", "header_notice_at", "message_of", "notice_at"]

@@ -1,6 +1,7 @@
 """Tool-change notices: what a reader is told about a developer message or a header.
 
-Facts only; counts, names and descriptions. Definitions are resolved through `headerSeq` (spec session-format §4.3).
+Facts only; counts, names and descriptions. Definitions are resolved through `headerSeq` (spec session-
+format §4.3).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A session being read: one log and everything that is folded from it, in one pass.
 
-Both panes, the exports and the status line look at the same `Reading`. It takes rows as `session.reader` hands them on
-and keeps no payloads.
+Both panes, the exports and the status line look at the same `Reading`. It takes rows as `session.reader`
+hands them on and keeps no payloads.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Reading:
         self.context_window: int | None = None
         self.log: SessionLog
         self._reader: LogReader
-        self._handlers = self._table()
+        self._handlers: list[tuple[Handler, ...]] = self._table()
 
     @classmethod
     def open(cls, path: Path) -> Reading:
@@ -98,7 +98,8 @@ class Reading:
     # -- RowSink
 
     def record(self, row: int, record: Any) -> None:
-        for handler in self._handlers[record.code]:
+        code: int = record.code
+        for handler in self._handlers[code]:
             handler(row, record)
 
     def unknown(self, row: int, record: r.UnknownRecord) -> None:

@@ -1,24 +1,18 @@
 """Rows of the Trajectory pane as values: one record of the session, decoded when it is shown.
 
-Times are the log's own, never invented: a duration exists only where both ends are recorded in order, TTFT only where
-a stream is (CONTRACT.md).
+Times are the log's own, never invented: a duration exists only where both ends are recorded in order, TTFT
+only where a stream is (CONTRACT.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from tui.nodes.chat import SystemChange
-from tui.nodes.chat_nodes import (
-    content_of,
-    header_notice_at,
-    message_of,
-    notice_at,
-    partial_text,
-    system_change,
-)
+from tui.nodes.chat_nodes import header_notice_at, notice_at, system_change
+from tui.nodes.content import content_of, message_of, partial_text
 from tui.nodes.notices import HeaderNotice, ToolNotice
 from tui.nodes.reading import Reading
 from tui.nodes.trajectory_index import RowFlag, RowKind
@@ -180,11 +174,12 @@ def _event(reading: Reading, index: int) -> TrajectoryRow:
 
 def event_gist(event: Event) -> str:
     """The payload of a known event in one line: its plain members, nested ones as JSON."""
-    if not isinstance(event.data, dict):
-        return "" if event.data is None else compact(event.data)[:_GIST]
+    data: Any = event.data
+    if not isinstance(data, dict):
+        return "" if data is None else compact(data)[:_GIST]
     parts: list[str] = []
     size = 0
-    for key, value in as_object(event.data).items():
+    for key, value in cast("dict[str, Any]", data).items():
         text = value if isinstance(value, str) else compact(value)
         parts.append(f"{key}={text[:_GIST]}")
         size += len(parts[-1])

@@ -1,7 +1,8 @@
 """Fold of the Trajectory pane: one row a record, in the order of the log.
 
-Calls and their results are one row, compactions too; everything else that happened has its own. Rows are numbers in
-columns (29 bytes); `trajectory` decodes the ones that are shown. The fold also numbers the model requests (CONTRACT.md).
+Calls and their results are one row, compactions too; everything else that happened has its own. Rows are
+numbers in columns (29 bytes); `trajectory` decodes the ones that are shown. The fold also numbers the model
+requests (CONTRACT.md).
 """
 
 from __future__ import annotations
@@ -71,7 +72,8 @@ class TrajectoryIndex:
         return len(self.kinds)
 
     def at_row(self, row: int) -> int:
-        """The trajectory row that begins with this row of the log, or the one before it; -1 if there is none."""
+        """The trajectory row that begins with this row of the log, or the one before it; -1 if there is
+        none."""
         return bisect_right(self.rows, row) - 1
 
     def exactly(self, row: int) -> int | None:

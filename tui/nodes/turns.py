@@ -1,7 +1,7 @@
 """Turns of a session: where they begin and end, what they used, how they ended.
 
-A fold over turn and step boundaries and answers (spec session-format §4.2). It also holds the place that the other
-folds are at: the open turn and step.
+A fold over turn and step boundaries and answers (spec session-format §4.2). It also holds the place that
+the other folds are at: the open turn and step.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Events of a V4 session log: names, envelope, and the full decode of one row.
 
-An event is one JSON line after the header (spec session-format §2.4). This module decodes a single line whole, for the
-moment somebody looks at it; the partial decode that the folds run over every line is in `records`.
+An event is one JSON line after the header (spec session-format §2.4). This module decodes a single line
+whole, for the moment somebody looks at it; the partial decode that the folds run over every line is in
+`records`.
 """
 
 from __future__ import annotations
@@ -17,17 +18,65 @@ SURFACE_TYPES = frozenset(
 )
 
 LOG_ONLY_TYPES = frozenset(
-    """agent-preset/selected agent/inbox/spliced approval/asked approval/decided approval/policy assistant/attempt
-    command/done command/run compaction/end compaction/prune compaction/start compaction/summary
-    deliverables/presented feedback/message-delete feedback/message-put feedback/record goal/change hook/invoked
-    hook/result image/offload job/registered job/settled llm/retry llm/retry-started model/selection
-    permission/preset plan/mode request/context request/header sandbox/mode schedule/change
-    session-log-deepseek/delivery-accepted session/end-seed session/title session/title-llm-request step/end
-    step/start subagent/catalog subagent/descriptor subagent/model-selection-policy team/member
-    team/message/delivered team/message/queued team/task todo/write tool-workflow/agent-end
-    tool-workflow/agent-start tool-workflow/run-end tool-workflow/run-start tool/call tool/ptc-dispatch
-    tool/ptc-dispatch-start turn/end turn/start web/deepseek-search-llm-request working-directory/change
-    workspace/changes""".split()
+    (
+        "agent-preset/selected",
+        "agent/inbox/spliced",
+        "approval/asked",
+        "approval/decided",
+        "approval/policy",
+        "assistant/attempt",
+        "command/done",
+        "command/run",
+        "compaction/end",
+        "compaction/prune",
+        "compaction/start",
+        "compaction/summary",
+        "deliverables/presented",
+        "feedback/message-delete",
+        "feedback/message-put",
+        "feedback/record",
+        "goal/change",
+        "hook/invoked",
+        "hook/result",
+        "image/offload",
+        "job/registered",
+        "job/settled",
+        "llm/retry",
+        "llm/retry-started",
+        "model/selection",
+        "permission/preset",
+        "plan/mode",
+        "request/context",
+        "request/header",
+        "sandbox/mode",
+        "schedule/change",
+        "session-log-deepseek/delivery-accepted",
+        "session/end-seed",
+        "session/title",
+        "session/title-llm-request",
+        "step/end",
+        "step/start",
+        "subagent/catalog",
+        "subagent/descriptor",
+        "subagent/model-selection-policy",
+        "team/member",
+        "team/message/delivered",
+        "team/message/queued",
+        "team/task",
+        "todo/write",
+        "tool-workflow/agent-end",
+        "tool-workflow/agent-start",
+        "tool-workflow/run-end",
+        "tool-workflow/run-start",
+        "tool/call",
+        "tool/ptc-dispatch",
+        "tool/ptc-dispatch-start",
+        "turn/end",
+        "turn/start",
+        "web/deepseek-search-llm-request",
+        "working-directory/change",
+        "workspace/changes",
+    )
 )
 
 KNOWN_TYPES = SURFACE_TYPES | LOG_ONLY_TYPES
@@ -77,8 +126,8 @@ def _refuse_constant(name: str) -> float:
 def decode_json(line: bytes) -> Any:
     """The JSON value of a line, as tolerant as JavaScript's parser and never less.
 
-    msgspec refuses lone surrogates, invalid UTF-8 and deep nesting that dsh accepts, so those rows go through the
-    standard library.
+    msgspec refuses lone surrogates, invalid UTF-8 and deep nesting that dsh accepts, so those rows go through
+    the standard library.
 
     Raises:
         ValueError: the line is not JSON.
@@ -176,7 +225,8 @@ def whole_number(value: Any) -> int | None:
 
 
 def expand_seqs(cited: Any) -> list[int] | None:
-    """`sourceEventSeqs` with its `[first, last]` pairs expanded (spec §2.4); None where absent or malformed."""
+    """`sourceEventSeqs` with its `[first, last]` pairs expanded (spec §2.4); None where absent or
+    malformed."""
     if not isinstance(cited, list):
         return None
     expanded: list[int] = []

@@ -1,7 +1,7 @@
 """One session log: an index of its rows, and decoding of a row when somebody looks at it.
 
-The index costs 21 bytes a row; payloads are not held. `reader` fills it. What could not be read is a row of its own
-and an entry in `damage` (spec session-format §2.5; where dsh refuses we show).
+The index costs 21 bytes a row; payloads are not held. `reader` fills it. What could not be read is a row of
+its own and an entry in `damage` (spec session-format §2.5; where dsh refuses we show).
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ class RowIndex:
 class SessionLog:
     """The index of a log and access to its rows.
 
-    `partial` logs hold only the tail of a file: their rows begin in the middle, and `seq` minus `row` is not 0.
+    `partial` logs hold only the tail of a file: their rows begin in the middle, and `seq` minus `row` is
+    not 0.
     """
 
     def __init__(self, source: TextSource, header: LogHeader, *, partial: bool = False) -> None:

@@ -1,8 +1,8 @@
 """Reading a log in one pass: lines, index entries, rows for whoever folds them.
 
-Lines are split from the decoded text and partly decoded (`records`); nothing stops the pass. A line that cannot be
-read, a number out of order or a broken frame becomes a row at its place and an entry in the log's damage
-(spec session-format §2.4, §2.5).
+Lines are split from the decoded text and partly decoded (`records`); nothing stops the pass. A line that
+cannot be read, a number out of order or a broken frame becomes a row at its place and an entry in the log's
+damage (spec session-format §2.4, §2.5).
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ class LogReader:
             self._carry = []
         fields: dict[str, int | str] = {"frame_offset": fault.frame_offset, "bytes": fault.frame_length}
         frame_offset = fault.frame_offset if self._log.source.encoding == "zstd" else None
-        self._fault_row(fault.code, offset, fault.reason, length, fields, frame_offset)
+        self._fault_row(fault.code, offset, fault.reason, length, fields, frame_offset=frame_offset)
         if fault.code == "bad-frame":
             self._slack = _ANY_GAP
 
@@ -206,13 +206,14 @@ class LogReader:
         reason: str,
         length: int,
         fields: dict[str, int | str],
+        *,
         frame_offset: int | None = None,
     ) -> None:
         index = self._log.index
         index.number_rows()
         time = index.times[-1] if index.times else self._log.header.created_ms
         row = index.append(DAMAGE_CODE, -1, time, offset, length)
-        damage = self._note(row, code, offset, reason, fields, frame_offset)
+        damage = self._note(row, code, offset, reason, fields, frame_offset=frame_offset)
         if self._sink is not None:
             self._sink.damage(row, damage)
 
@@ -223,6 +224,7 @@ class LogReader:
         offset: int,
         reason: str,
         fields: dict[str, int | str],
+        *,
         frame_offset: int | None = None,
     ) -> Damage:
         log = self._log
@@ -295,7 +297,8 @@ def read_log(path: Path, sink: RowSink | None = None) -> SessionLog:
 
 
 def header_line(source: TextSource) -> bytes:
-    """The first line of a source with its LF; without one if the file ends (or a megabyte passes) before it."""
+    """The first line of a source with its LF; without one if the file ends (or a megabyte passes) before
+    it."""
     return _header_line(source.chunks())[0]
 
 

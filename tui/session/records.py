@@ -1,8 +1,9 @@
 """Partial, typed decode of event lines: what the folds need and no more.
 
-One `msgspec` union decodes envelope and the needed part of the payload in a single pass (about 500 MB/s), so opening a
-log does not cost what its payloads cost. Fields that no fold reads are skipped unseen. A line that this decoder refuses
-is not damage yet: `record_of` looks at it again with the tolerance of dsh (spec session-format §2.4, §2.5).
+One `msgspec` union decodes envelope and the needed part of the payload in a single pass (about 500 MB/s),
+so opening a log does not cost what its payloads cost. Fields that no fold reads are skipped unseen. A line
+that this decoder refuses is not damage yet: `record_of` looks at it again with the tolerance of dsh (spec
+session-format §2.4, §2.5).
 """
 
 from __future__ import annotations
@@ -403,7 +404,7 @@ CODES: dict[str, int] = {name: code for code, name in enumerate(TYPE_NAMES)}
 
 _RECORDS: dict[str, type[Record]] = dict(zip(TYPE_NAMES, _ALL, strict=True))
 
-decode_record = msgspec.json.Decoder(Union[tuple(_ALL)]).decode  # type: ignore[arg-type]  # a union built at run time
+decode_record = msgspec.json.Decoder(Union[tuple(_ALL)]).decode  # noqa: UP007
 """Decode one line into its record; raises `msgspec.MsgspecError` for anything out of the ordinary."""
 
 
@@ -430,7 +431,8 @@ def record_of(line: bytes) -> tuple[Any, str]:
     """Look again at a line that `decode_record` refused.
 
     Returns:
-        The record (a `Record` or an `UnknownRecord`), and what dsh would find wrong with its envelope ("" for nothing).
+        The record (a `Record` or an `UnknownRecord`), and what dsh would find wrong with its envelope,
+        "" for nothing.
 
     Raises:
         RowFault: the line holds no event at all.
