@@ -14,8 +14,8 @@ from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
-from tui.blocks.cells import ZWJ, cell_len, grapheme_pattern, zero_width
-from tui.blocks.text import Line, Span, crop, line
+from tui.blocks.cells import ZWJ, cell_len, grapheme_pattern, graphemes, zero_width
+from tui.blocks.text import EMPTY, Line, Span, crop, line
 
 _LEAST_ROOM = 8
 """Cells that an indent leaves for text, where the width has as many."""
@@ -168,10 +168,49 @@ def wrap(
     for paragraph in _paragraphs(spans):
         lead = rest if lines else first
         text = "".join(span.text for span in paragraph)
-        source = _SpanSource(paragraph)
+        source = SpanSource(paragraph)
         for row in row_ranges(text, width - lead.cells, width - rest.cells):
             lines.append(source.line(row, lead, max(width - lead.cells, 1)))
             lead = rest
+    return lines
+
+
+def fold_rows(text: str, width: int, rest_width: int | None = None) -> Iterator[Row]:
+    """The rows of a paragraph cut wherever a row is full, as for code; spaces are kept."""
+    room = max(width, 1)
+    rest = max(width if rest_width is None else rest_width, 1)
+    if text.isascii():
+        start = 0
+        while len(text) - start > room:
+            yield Row(start, start + room, room)
+            start += room
+            room = rest
+        yield Row(start, len(text), len(text) - start)
+        return
+    start = used = at = 0
+    for grapheme in graphemes(text):
+        width = cell_len(grapheme)
+        if used + width > room and at > start:
+            yield Row(start, at, used)
+            start, used, room = at, 0, rest
+        used += width
+        at += len(grapheme)
+    yield Row(start, at, used)
+
+
+def fold(
+    spans: Sequence[Span], width: int, *, subsequent_indent: Sequence[Span] = (), max_rows: int | None = None
+) -> list[Line]:
+    """Spans without line ends, cut to lines of at most `width` cells wherever a line is full; spaces stay."""
+    cells = sum(cell_len(span.text) for span in spans)
+    if cells <= width:
+        return [Line(tuple(spans), cells)]
+    lead = _fit_indent(subsequent_indent, width)
+    source = SpanSource(spans)
+    text = "".join(span.text for span in spans)
+    lines: list[Line] = []
+    for row in islice(fold_rows(text, width, width - lead.cells), max_rows):
+        lines.append(source.line(row, lead if lines else EMPTY, max(width - (lead.cells if lines else 0), 1)))
     return lines
 
 
@@ -196,7 +235,7 @@ def wrap_bounded(
         stop = text.find("\n", at, size)
         stop = size if stop < 0 else stop
         paragraph = text[at:stop]
-        source = _SpanSource([Span(paragraph, role)])
+        source = SpanSource([Span(paragraph, role)])
         rows = row_ranges(paragraph, room)
         lines.extend(source.line(row, lead, room) for row in islice(rows, max_rows - len(lines)))
         following = next(rows, None)
@@ -249,7 +288,7 @@ def _paragraphs(spans: Sequence[Span]) -> Iterator[list[Span]]:
     yield current
 
 
-class _SpanSource:
+class SpanSource:
     """Cuts rows, which come in order, out of a paragraph of spans."""
 
     def __init__(self, spans: Sequence[Span]) -> None:

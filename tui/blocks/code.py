@@ -1,0 +1,130 @@
+"""Source code as coloured lines: Pygments finds the tokens, each becomes a span with a `code-*` role.
+
+Code that is too big, too wide or in an unknown language is plain. Pygments is imported when it is first
+needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
+
+from tui.blocks.clean import clean
+from tui.blocks.text import Line, Span
+from tui.blocks.wrap import fold
+
+if TYPE_CHECKING:
+    from pygments.lexer import Lexer
+    from pygments.token import (
+        _TokenType as TokenType,  # pyright: ignore[reportPrivateUsage] - the type has no public name
+    )
+
+MAX_CHARS = 65_536
+"""Characters up to which code is highlighted."""
+MAX_COLUMNS = 2_000
+"""Characters of a line up to which the code it stands in is highlighted; longer lines are data, not code."""
+CONTINUATION = (Span("↪ ", "muted"),)
+"""Opens each further row of a line that is wider than the screen."""
+
+# The first entry that is the token's type or an ancestor of it, from the type upwards, gives the role.
+_ROLES = {
+    "Token.Keyword": "code-keyword",
+    "Token.Name.Tag": "code-keyword",
+    "Token.Comment.Preproc": "code-keyword",
+    "Token.Comment": "code-comment",
+    "Token.Literal.String": "code-string",
+    "Token.Literal.Date": "code-string",
+    "Token.Literal.Number": "code-number",
+    "Token.Name.Function": "code-name",
+    "Token.Name.Class": "code-name",
+    "Token.Name.Builtin": "code-name",
+    "Token.Name.Decorator": "code-name",
+    "Token.Name.Attribute": "code-name",
+    "Token.Operator": "code-operator",
+    "Token.Operator.Word": "code-keyword",
+    "Token.Generic.Inserted": "diff-add",
+    "Token.Generic.Deleted": "diff-remove",
+    "Token.Generic.Heading": "diff-hunk",
+    "Token.Generic.Subheading": "diff-hunk",
+}
+
+
+def highlight_code(text: str, language: str, width: int, *, max_rows: int | None = None) -> list[Line]:
+    """Code as lines of at most `width` cells, at most `max_rows` of them; long lines go on behind a mark.
+
+    `language` is a name or alias that Pygments knows; any other gives plain lines with the role `code`. One
+    line end at the end of the text does not count.
+    """
+    text = clean(text).removesuffix("\n")
+    if max_rows is not None:
+        text = _first_lines(text, max_rows)
+    lines: list[Line] = []
+    for spans in _span_lines(text, language):
+        left = None if max_rows is None else max_rows - len(lines)
+        if left == 0:
+            break
+        lines += fold(spans, width, subsequent_indent=CONTINUATION, max_rows=left)
+    return lines
+
+
+def _first_lines(text: str, count: int) -> str:
+    at = -1
+    for _ in range(count):
+        at = text.find("\n", at + 1)
+        if at < 0:
+            return text
+    return text[:at]
+
+
+def _span_lines(text: str, language: str) -> Iterable[list[Span]]:
+    rows = text.split("\n")
+    if language and len(text) <= MAX_CHARS and max(map(len, rows)) <= MAX_COLUMNS:
+        lexer = _lexer(language.lower())
+        if lexer is not None:
+            return _lexed(lexer, text)
+    return ([Span(row, "code")] if row else [] for row in rows)
+
+
+@lru_cache(maxsize=64)
+def _lexer(language: str) -> Lexer | None:
+    from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType]
+    from pygments.util import ClassNotFound
+
+    try:
+        return get_lexer_by_name(language, stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return None
+
+
+def _lexed(lexer: Lexer, text: str) -> Iterator[list[Span]]:
+    spans: list[Span] = []
+    for token, value in lexer.get_tokens(text):
+        role = _role(token)
+        head, *others = value.split("\n")
+        _append(spans, head, role)
+        for part in others:
+            yield spans
+            spans = []
+            _append(spans, part, role)
+    yield spans
+
+
+def _append(spans: list[Span], text: str, role: str) -> None:
+    if not text:
+        return
+    if spans and (spans[-1].role == role or text.isspace()):
+        spans[-1] = Span(spans[-1].text + text, spans[-1].role)
+    else:
+        spans.append(Span(text, role))
+
+
+@cache
+def _role(token: TokenType) -> str:
+    kind: TokenType | None = token
+    while kind is not None:
+        role = _ROLES.get(str(kind))
+        if role is not None:
+            return role
+        kind = kind.parent
+    return "code"
