@@ -152,12 +152,6 @@ class BlockView(Widget, can_focus=True):
             self._needle = needle
             self._restyle()
 
-    def use_ascii(self, ascii_only: bool) -> None:
-        """Draw the view's own signs with ASCII or with Unicode."""
-        self._ascii_only = ascii_only
-        self._glyphs = ASCII_GLYPHS if ascii_only else UNICODE_GLYPHS
-        self._restyle()
-
     # -- place and cursor --
 
     @property

@@ -78,11 +78,6 @@ class StatusBar(Widget):
             self._left, self._right = tuple(left), tuple(right)
             self.refresh()
 
-    def use_ascii(self, ascii_only: bool) -> None:
-        """Draw our own glyphs with ASCII or with Unicode."""
-        self._ascii_only = ascii_only
-        self.refresh()
-
     def render_line(self, y: int) -> Strip:
         """The line, exactly as wide as the widget's content."""
         self._styles.refresh()

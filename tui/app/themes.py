@@ -134,6 +134,9 @@ def variables(palette: Palette) -> dict[str, str]:
         "scrollbar-background": palette.background,
         "border": palette.line,
         "border-blurred": palette.line,
+        # Asked for by the style sheets of Textual when a theme leaves colours to the terminal.
+        "ansi-background": palette.background,
+        "ansi-foreground": palette.text,
     }
 
 

@@ -24,6 +24,8 @@ LAID_OUT_BLOCKS = 256
 ESTIMATE_EACH = 20_000
 """Up to this many blocks are asked for their estimate one by one (10 ms); beyond it a constant is taken."""
 ASSUMED_ROWS = 3
+LONGEST_RUN = 10_000
+"""Blocks without a cursor that are passed over at most, so that a page of nothing else costs nothing."""
 Place = Literal["nearest", "top", "third"]
 
 
@@ -309,10 +311,16 @@ class Viewport:
 
     def next_selectable(self, index: int, step: Literal[1, -1]) -> int | None:
         """The nearest visible selectable block from `index` on (itself included) in one direction."""
-        found = self._visible(index, step)
-        while found is not None and not self.model.selectable(found):
-            found = self._visible(found + step, step)
-        return found
+        heights, selectable = self._heights, self.model.selectable
+        for _ in range(LONGEST_RUN):
+            found = heights.next_visible(index) if step > 0 else heights.previous_visible(index)
+            if found is None:
+                return None
+            # Asked before the height, which may cost a layout.
+            if selectable(found) and self.height_of(found):
+                return found
+            index = found + step
+        return None
 
     def selectable_on_screen(self, step: Literal[1, -1]) -> int | None:
         """The first (1) or last (-1) selectable block on screen, preferring one that begins there."""

@@ -1,0 +1,80 @@
+"""The registry as commands of Textual's palette, in the reader's language."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Coroutine
+from functools import partial
+from typing import Any, Protocol, cast, runtime_checkable
+
+from textual.app import App
+from textual.command import CommandPalette, DiscoveryHit, Hit, Provider
+from textual.dom import DOMNode
+
+from tui.app.actions import ACTIONS, Action, key_names
+from tui.app.surroundings import Surroundings
+
+
+@runtime_checkable
+class HasSurroundings(Protocol):
+    """An app that knows the language and the keys in force."""
+
+    @property
+    def surroundings(self) -> Surroundings:
+        """What its screens are given."""
+        ...
+
+
+class ActionCommands(Provider):
+    """Every action that the screen, its focused view or the app can do now."""
+
+    async def discover(self) -> AsyncIterator[DiscoveryHit]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """All of them, in the registry's order."""
+        for action, run in self._available():
+            yield DiscoveryHit(self._label(action), run, help=self._keys(action))
+
+    async def search(self, query: str) -> AsyncIterator[Hit]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Those whose label or id matches, so that the English id finds a command in every language."""
+        matcher = self.matcher(query)
+        for action, run in self._available():
+            label = self._label(action)
+            score = max(matcher.match(label), matcher.match(action.id))
+            if score > 0:
+                yield Hit(score, matcher.highlight(label), run, text=label, help=self._keys(action))
+
+    @property
+    def _surroundings(self) -> Surroundings:
+        app = cast("object", self.app)
+        if not isinstance(app, HasSurroundings):
+            raise TypeError("the app of the palette has no surroundings")
+        return app.surroundings
+
+    def _label(self, action: Action) -> str:
+        return self._surroundings.tr.t(action.label)
+
+    def _keys(self, action: Action) -> str:
+        surroundings = self._surroundings
+        return key_names(surroundings.keys[action.id], surroundings.tr, ascii_only=surroundings.ascii_only)
+
+    def _available(self) -> list[tuple[Action, Callable[[], Coroutine[Any, Any, None]]]]:
+        places: dict[str, DOMNode | None] = {
+            "view": self.focused,
+            "session": self.screen,
+            "app": cast("DOMNode", self.app),
+        }
+        found: list[tuple[Action, Callable[[], Coroutine[Any, Any, None]]]] = []
+        for action in ACTIONS:
+            place = places[action.scope]
+            # The palette is what is open: offering it would only close it.
+            if place is not None and action.id != "palette" and hasattr(place, f"action_{action.method}"):
+                found.append((action, partial(_run, place, action)))
+        return found
+
+
+async def _run(place: DOMNode, action: Action) -> None:
+    app = cast("App[object]", place.app)  # pyright: ignore[reportUnknownMemberType]
+    await app.run_action(action.method, place)
+
+
+def palette(surroundings: Surroundings) -> CommandPalette:
+    """The palette to push: only our commands, asked for in the reader's language."""
+    return CommandPalette([ActionCommands], placeholder=surroundings.tr.t("Search for a command…"))

@@ -1,0 +1,18 @@
+"""What every screen is given: the reader's language, the keys in force, and whether only ASCII is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tui.app.actions import Keys
+from tui.i18n import Translator
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """One value for all that a screen takes from outside; a change of language makes a new one."""
+
+    tr: Translator
+    keys: Mapping[str, Keys]
+    ascii_only: bool = False
