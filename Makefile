@@ -43,7 +43,7 @@ snapshots: $(TESTS) $(CATALOGUES) ## draw the goldens of the screens anew
 	@$(PYTEST) -q -m snapshot --snapshot-update
 
 bench: $(TESTS) $(CATALOGUES) ## measure speed and memory
-	@$(PYTEST) -q -s -m bench tests/benchmarks
+	@$(BIN)/python -m tests.benchmarks
 
 wheel: $(TESTS) ## build the wheel into dist/
 	$(BIN)/python -m hatchling build -t wheel

@@ -1,8 +1,8 @@
 """Writes valid session logs of any length, for measuring.
 
-A log of N events (about 600 bytes an event) tells of turns with steps, parallel calls, failing tools, retries,
-failed turns, tool changes, redefinitions, compactions, titles and to-do lists, in about the proportions of a real
-recording. Equal arguments give equal bytes. The order rules are those of spec session-format §3.
+A log of N events (about 600 bytes an event) tells of turns with steps, parallel calls, failing tools,
+retries, failed turns, tool changes, redefinitions, compactions, titles and to-do lists, about as often
+as a real recording. Equal arguments give equal bytes. The order rules are those of spec session-format §3.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ CWD: Final = "/srv/alder/orchard"
 LAST_PROMPT: Final = "Lastly, who waters the quince tonight?"
 LAST_ANSWER: Final = "Nobody waters the quince tonight; the rain does."
 
-_WORDS: Final = (
-    "the and a pear tree apple bough ladder basket frost graft root wall bee hive path gate rain barrel hedge "
-    "scythe crate cellar press juice quince medlar plum damson orchard keeper morning north south row label twig"
-).split()  # noqa: SIM905  # reads better than forty quoted words
+_VOCABULARY: Final = """
+the and a pear tree apple bough ladder basket frost graft root wall bee hive path gate rain barrel hedge
+scythe crate cellar press juice quince medlar plum damson orchard keeper morning north south row label twig
+"""
+_WORDS: Final = tuple(_VOCABULARY.split())
 _TOOLS: Final = 24
 _PROVIDER: Final = "deepseek-official"
 _MODEL: Final = "deepseek-flash"

@@ -79,8 +79,7 @@ def test_the_last_turn_ends_with_the_known_answer(events: list[dict[str, Any]]) 
 
 def test_turns_steps_and_calls_open_and_close_in_order(events: list[dict[str, Any]]) -> None:
     """Rules 1 to 4 and 7 of spec session-format §3."""
-    turn = step = 0
-    turns = 0
+    turn = step = turns = steps = 0
     pending: dict[str, tuple[str, str]] = {}
     started: dict[str, int] = {}
     for event in events:

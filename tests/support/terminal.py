@@ -82,6 +82,8 @@ class Terminal:
             finally:
                 os._exit(127)
         self._cpu_clock = ~self.pid << 3 | 2
+        self.seen_cpu = self.seen_wall = 0.0
+        """CPU and wall seconds of the child when its latest output arrived, before it was shown."""
         os.set_blocking(self.fd, False)
         self._at_end = False
 
@@ -161,6 +163,13 @@ class Terminal:
             elif self.cpu() - before < quiet / 10:
                 return
 
+    def watch(self, seconds: float) -> None:
+        """Show output for this long, whatever comes."""
+        until = time.perf_counter() + seconds
+        while not self._at_end and (remaining := until - time.perf_counter()) > 0:
+            if select.select([self.fd], [], [], remaining)[0]:
+                self._drain()
+
     def wait_end(self, timeout: float = 20.0) -> int:
         """Wait until the child has ended; returns its exit status."""
         until = time.perf_counter() + timeout
@@ -204,6 +213,7 @@ class Terminal:
             if not data:
                 self._at_end = True
                 return
+            self.seen_cpu, self.seen_wall = self.cpu(), self.wall()
             self.output += data
             self._stream.feed(_UNKNOWN_TO_PYTE.sub(b"", data))
 
