@@ -62,6 +62,22 @@ async def test_what_was_added_removed_restored_and_redefined_looks_different() -
         assert len({styles(role).color for role in roles}) == len(roles)
 
 
+@pytest.mark.parametrize("name", [themes.DARK, themes.LIGHT])
+async def test_every_cell_of_the_screen_has_a_ground_of_the_theme(name: str) -> None:
+    app = DressedApp(
+        lambda: BlockView(FakeBlocks(3)), lambda: StatusBar([piece("left")], [piece("right")]), theme=name
+    )
+    async with app.run_test(size=(40, 20)) as pilot:
+        app.query_one(BlockView).action_last()
+        await pilot.pause()
+        palette = themes.PALETTES[name]
+        for strip in app.screen._compositor.render_strips():
+            for segment in strip:
+                assert segment.style is not None
+                assert segment.style.bgcolor is not None, segment
+                assert segment.style.bgcolor.name in palette.grounds
+
+
 async def test_modifiers_become_attributes_on_top_of_the_role() -> None:
     app = DressedApp(lambda: BlockView(FakeBlocks(1)))
     async with app.run_test():

@@ -344,7 +344,7 @@ class BlockView(Widget, can_focus=True):
         styles = self._styles
         content_cells = max(0, width - SCROLLBAR_CELLS)
         if y >= len(rows):
-            body = Strip([Segment(" " * content_cells, styles("text"))], content_cells)
+            body = Strip([Segment(" " * content_cells, styles.ground)], content_cells)
         else:
             body = self._body(rows[y], content_cells)
         return Strip([*body, self._bar_segment(y)], width)
@@ -378,8 +378,8 @@ class BlockView(Widget, can_focus=True):
         strip = entry.strips.get(variant)
         if strip is None:
             styles = self._styles
-            gutter = Segment(" " * min(GUTTER_CELLS, cells), styles("text"))
-            base = styles("text")
+            base = styles.ground
+            gutter = Segment(" " * min(GUTTER_CELLS, cells), base)
             if is_cursor:
                 role = "cursor" if self.has_focus else "cursor-blurred"
                 base += styles(role)
@@ -408,11 +408,12 @@ class BlockView(Widget, can_focus=True):
         )
 
     def _bar_segment(self, y: int) -> Segment:
+        styles = self._styles
         if self._bar is None:
-            return Segment(" ", self._styles("text"))
+            return Segment(" ", styles.ground)
         if 0 <= y - self._bar.first < self._bar.rows:
-            return Segment(self._glyphs.scroll_thumb, self._styles("text scroll-thumb"))
-        return Segment(self._glyphs.scroll_track, self._styles("text scroll-track"))
+            return Segment(self._glyphs.scroll_thumb, styles.ground + styles("scroll-thumb"))
+        return Segment(self._glyphs.scroll_track, styles.ground + styles("scroll-track"))
 
     # -- inside --
 
@@ -420,7 +421,7 @@ class BlockView(Widget, can_focus=True):
         """Give the viewport the present size; drawing may come before the resize event."""
         if self.size.width > 0:
             self._viewport.resize(self.content_width, self.size.height)
-        if self.is_attached and self._styles.refresh():
+        if self.is_attached and self._styles.prepare():
             self._generation += 1
 
     def _restyle(self) -> None:

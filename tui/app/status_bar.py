@@ -78,16 +78,22 @@ class StatusBar(Widget):
             self._left, self._right = tuple(left), tuple(right)
             self.refresh()
 
+    def notify_style_update(self) -> None:
+        """Drop styles made for another theme."""
+        super().notify_style_update()
+        if self.is_attached:
+            self._styles.refresh()
+
     def render_line(self, y: int) -> Strip:
         """The line, exactly as wide as the widget's content."""
-        self._styles.refresh()
+        self._styles.prepare()
         width = self.size.width
         if y:
-            return Strip.blank(width)
+            return Strip.blank(width, self._styles.ground)
         left, right = fitting(self._left, self._right, width)
         left_segments, left_cells = self._side(left)
         right_segments, right_cells = self._side(right)
-        between = Segment(" " * (width - left_cells - right_cells), self._styles("text"))
+        between = Segment(" " * (width - left_cells - right_cells), self._styles.ground)
         return Strip([*left_segments, between, *right_segments], width)
 
     def _side(self, pieces: Sequence[Piece]) -> tuple[list[Segment], int]:
@@ -95,10 +101,12 @@ class StatusBar(Widget):
         cells = 0
         for piece in pieces:
             if segments:
-                segments.append(Segment(" " * GAP_CELLS, self._styles("text")))
+                segments.append(Segment(" " * GAP_CELLS, self._styles.ground))
                 cells += GAP_CELLS
             row = line(*piece.spans)
             row = to_ascii(row) if self._ascii_only else row
-            segments.extend(Segment(span.text, self._styles(span.role or "muted")) for span in row.spans)
+            segments.extend(
+                Segment(span.text, self._styles.ground + self._styles(span.role)) for span in row.spans
+            )
             cells += row.cells
         return segments, cells

@@ -60,11 +60,21 @@ class RoleStyles:
         self._node = node
         self._styles: dict[str, Style] = {}
         self._signature: tuple[object, ...] = ()
+        self.ground = NO_STYLE
+        """The node's own colours, under all that is drawn: a line-API widget fills its background itself."""
+
+    def prepare(self) -> bool:
+        """Look the ground up if that was never done; True if it was not."""
+        return not self._signature and self.refresh()
 
     def refresh(self) -> bool:
-        """Forget all styles if the theme or the colour mode has changed; True if it has."""
+        """Forget all styles if the theme, the node's colours or the colour mode have changed; True if so.
+
+        To be called when styles were updated, not for every row: it walks up the tree.
+        """
         app = _app(self._node)
-        signature = (app.theme, app.no_color, app.native_ansi_color)
+        self.ground = self._node.rich_style
+        signature = (app.theme, app.no_color, app.native_ansi_color, self.ground)
         if signature == self._signature:
             return False
         self._signature = signature
