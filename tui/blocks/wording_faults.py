@@ -1,0 +1,159 @@
+"""Sentences about what is wrong: faults of a log, sessions that cannot be opened, turns that failed."""
+
+from __future__ import annotations
+
+from tui.blocks.clean import clean_line
+from tui.blocks.wording_names import cause_text, name_text
+from tui.i18n import Translator
+from tui.session.damage import Damage
+from tui.session.errors import SessionError
+
+
+def damage_text(tr: Translator, damage: Damage) -> str:
+    """One sentence: what is wrong, where, and what became of it."""
+    reason = clean_line(damage.reason)
+    match damage.code:
+        case "torn-tail":
+            what = tr.t("The end of the log is cut off; everything before it is shown.")
+        case "bad-frame":
+            what = tr.t("A compressed frame is broken and its events are lost: {reason}.", reason=reason)
+        case "trailing-bytes":
+            what = tr.t("After the last frame stand bytes that are no part of the log.")
+        case "skippable-frame":
+            what = tr.t("A frame that holds no events was skipped.")
+        case "header-frame":
+            what = tr.t("The first frame does not hold exactly the header line; dsh would refuse this log.")
+        case "bad-row":
+            what = tr.t("A line is no event: {reason}.", reason=reason)
+        case "bad-event":
+            what = tr.t("An event has another shape than its type says: {reason}.", reason=reason)
+        case "seq-repeat":
+            what = tr.t("A number is used twice: {reason}.", reason=reason)
+        case "seq-rewind":
+            what = tr.t("The numbers run back: {reason}.", reason=reason)
+        case "seq-hole":
+            what = tr.t("Numbers are missing: {reason}.", reason=reason)
+        case "unknown-event":
+            what = tr.t(
+                "An event type is not known and not marked as ignorable ({reason}); "
+                "what is shown may not be the whole story.",
+                reason=reason,
+            )
+        case "bad-header":
+            what = tr.t("The header of the log is not as it should be: {reason}.", reason=reason)
+        case "version-mismatch":
+            what = tr.t(
+                "The file name says format {named}, the header says {version}.",
+                named=damage.fields.get("named", "?"),
+                version=damage.fields.get("version", "?"),
+            )
+        case "truncated":
+            what = tr.t("The file became shorter while it was read.")
+        case _:
+            what = tr.t("The log is damaged ({code}): {reason}.", code=name_text(damage.code), reason=reason)
+    return tr.t("{what} {place}", what=what, place=damage_place(tr, damage))
+
+
+def damage_place(tr: Translator, damage: Damage) -> str:
+    """Where a fault is, in brackets."""
+    line = tr.number(damage.line)
+    if damage.frame_offset is not None:
+        return tr.t("(line {line}, frame at byte {byte})", line=line, byte=tr.number(damage.frame_offset))
+    return tr.t("(line {line}, byte {byte})", line=line, byte=tr.number(damage.offset))
+
+
+def error_text(tr: Translator, error: SessionError) -> str:
+    """One sentence: which file, what is wrong with it, what to do."""
+    fields = error.fields
+    path = clean_line(str(fields.get("path", "")))
+    detail = clean_line(str(fields.get("detail", "")))
+    argument = clean_line(str(fields.get("argument", "")))
+    version = fields.get("version", "?")
+    match error.code:
+        case "missing":
+            return tr.t("{path}: there is no such file or folder.", path=path)
+        case "no-permission":
+            return tr.t("{path}: may not be read; check its permissions.", path=path)
+        case "is-a-folder":
+            return tr.t("{path}: is a folder; name a session folder or a log file.", path=path)
+        case "not-a-file":
+            return tr.t("{path}: is not an ordinary file.", path=path)
+        case "no-log":
+            return tr.t("{path}: there is no session log in this folder.", path=path)
+        case "empty-file":
+            return tr.t("{path}: the file is empty, so nothing can be shown.", path=path)
+        case "no-header":
+            return tr.t(
+                "{path}: the first line is cut off, so it cannot be told which session this is.", path=path
+            )
+        case "not-a-session":
+            return _with_detail(tr, tr.t("{path}: is not a session log", path=path), detail)
+        case "bad-header":
+            return _with_detail(tr, tr.t("{path}: the header of the log cannot be read", path=path), detail)
+        case "newer-format":
+            return tr.t(
+                "{path}: is written in format {version}, which is newer than this program; update dsh-tui.",
+                path=path,
+                version=version,
+            )
+        case "old-format":
+            return tr.t(
+                "{path}: is written in the old format {version}; open it in dsh once, which converts it.",
+                path=path,
+                version=version,
+            )
+        case "not-found":
+            return tr.t("No session is called {argument}; `dsh-tui sessions` lists them.", argument=argument)
+        case "ambiguous":
+            return tr.n(
+                "{argument} names {n} session; write more of the id: {candidates}",
+                "{argument} names {n} sessions; write more of the id: {candidates}",
+                int(fields.get("count", 0)),
+                argument=argument,
+                candidates=clean_line(str(fields.get("candidates", ""))),
+            )
+        case _:
+            return _with_detail(tr, tr.t("{path}: cannot be read", path=path), detail)
+
+
+def _with_detail(tr: Translator, sentence: str, detail: str) -> str:
+    if not detail:
+        return tr.t("{sentence}.", sentence=sentence)
+    return tr.t("{sentence} ({detail}).", sentence=sentence, detail=detail)
+
+
+def failure_title(tr: Translator, code: str) -> str:
+    """Why a turn failed, in plain words with the code."""
+    cause = cause_text(tr, code)
+    if not code:
+        return tr.t("This turn failed")
+    if not cause:
+        return tr.t("This turn failed ({code})", code=name_text(code))
+    return tr.t("This turn failed: {cause} ({code})", cause=cause, code=name_text(code))
+
+
+def interruption_title(tr: Translator, reason: str, cause: str = "", detail: str = "") -> str:
+    """How a turn ended that neither completed nor failed; reasons that are not known as they stand."""
+    match (reason, cause):
+        case ("aborted", "user"):
+            return tr.t("Stopped by the user")
+        case ("aborted", "parent"):
+            return tr.t("Stopped by the parent session")
+        case ("aborted", "disposed"):
+            return tr.t("Stopped because the session was closed")
+        case ("aborted", "hook"):
+            return tr.t("Stopped by a hook: {reason}", reason=clean_line(detail[:2000]))
+        case ("aborted", "legacy" | ""):
+            return tr.t("Stopped")
+        case ("aborted", _):
+            return tr.t("Stopped ({cause})", cause=name_text(cause))
+        case ("interrupted", _):
+            return tr.t("Interrupted: the process ended; what its unfinished calls did is not known")
+        case ("forked", _):
+            return tr.t("Left open: the session was forked inside this turn")
+        case ("max-tokens", _):
+            return tr.t("Cut off: output token limit reached")
+        case ("blocked", _):
+            return tr.t("Blocked by a hook before the first step")
+        case _:
+            return tr.t("Ended: {reason}", reason=name_text(reason) or "?")
