@@ -431,8 +431,10 @@ def _replaced(layout: Layout, node: c.ChatNode, rows: list[Line]) -> list[Line]:
 
 
 def _with_bar(row: Line, sign: Span) -> Line:
-    """The row with the sign in its gutter, where that is empty."""
-    if not row.spans or not row.spans[0].text.startswith("  ") or cell_len(sign.text) != 1:
+    """The row with the sign beside its mark: the second cell of every row's gutter is a space."""
+    first = row.spans[0] if row.spans else Span("")
+    if len(first.text) < 2 or first.text[1] != " " or cell_len(first.text[0]) != 1:
         return row
-    first = row.spans[0]
-    return Line((sign, Span(first.text[1:], first.role), *row.spans[1:]), row.cells)
+    rest = Span(first.text[2:], first.role)
+    spans = (Span(first.text[0], first.role), sign, *([rest] if rest.text else []), *row.spans[1:])
+    return Line(spans, row.cells)

@@ -42,7 +42,7 @@ GLYPHS: Final[dict[str, Glyph]] = {
     "interrupted": Glyph("■", "#", "interrupted"),
     "command": Glyph("›", ">", "command"),
     "plan": Glyph("◫", "p", "plan"),
-    "todo": Glyph("☐", "o", "todo"),
+    "todo": Glyph("▤", "#", "todo"),
     "job": Glyph("◔", "j", "job"),
     "approval": Glyph("◉", "a", "approval"),
     "subagent": Glyph("⋔", "Y", "subagent"),

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from tui.blocks.cells import cell_len
 from tui.blocks.clean import clean, visible
 from tui.blocks.glyphs import mark
-from tui.blocks.text import Line, Span, crop, line, pad, plain, to_ascii
+from tui.blocks.text import EMPTY, Line, Span, crop, line, pad, plain, to_ascii
 from tui.blocks.wrap import count_rows, wrap, wrap_bounded
 from tui.i18n import Translator
 
@@ -199,5 +199,8 @@ def finished(layout: Layout, rows: Iterable[Line], *, limit: int = NODE_ROWS) ->
     lines = list(rows)
     if not layout.full and len(lines) > limit:
         lines = [*lines[: limit - 1], hidden_row(layout, len(lines) - limit + 1)]
-    lines = [crop(row, layout.width) if row.cells > layout.width else row for row in lines]
+    lines = [
+        EMPTY if not plain(row).strip(" ") else crop(row, layout.width) if row.cells > layout.width else row
+        for row in lines
+    ]
     return [to_ascii(row) for row in lines] if layout.ascii else lines

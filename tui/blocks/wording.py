@@ -344,7 +344,7 @@ def row_title(tr: Translator, row: TrajectoryRow) -> str:
             return tr.t("Prompt")
         case "assistant":
             if row.title == "attempt":
-                return tr.t("attempt without an answer")
+                return tr.t("no answer")
             return tr.t("reasoning") if row.reasoning else name_text(row.title)
         case "compaction":
             return tr.t("Context compacted") if row.status == "ok" else tr.t("Compaction")
