@@ -1,0 +1,5 @@
+"""The commands: the only place that parses arguments."""
+
+from tui.cli.entry import main
+
+__all__ = ["main"]

@@ -1,0 +1,142 @@
+"""The way through a run: arguments, settings, the command, and how it ends (CONTRACT, "Commands").
+
+Modules that a command needs are imported when it runs, because starting must be quick.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from tui import __version__
+from tui.cli.arguments import Call, WrongCall, language_of, parse
+from tui.cli.run import INTERRUPTED, OK, UNREADABLE, WRONG_CALL, Refused, Run, complain, say
+from tui.i18n import Translator, translator
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command line and return the exit status: 0, 2 unreadable, 64 wrong call, 130 interrupted."""
+    _prepare_streams()
+    try:
+        status = _run(arguments)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return status
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has seen enough. What is still buffered must not be tried again at exit.
+        if sys.stdout is not None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+
+
+def _run(arguments: Sequence[str]) -> int:
+    tr = translator(language_of(arguments, os.environ))
+    try:
+        call = parse(arguments)
+    except WrongCall as error:
+        complain(error.sentence(tr))
+        return WRONG_CALL
+    if call.version:
+        say(f"dsh-tui {__version__}\n")
+        return OK
+    if call.help:
+        from tui.cli.help import help_text
+
+        say(help_text(translator(call.lang) if call.lang else tr, call.command))
+        return OK
+    return _command(call, tr)
+
+
+def _command(call: Call, tr: Translator) -> int:
+    from tui.config import ConfigError
+    from tui.session.errors import SessionError
+
+    try:
+        run = _prepared(call)
+        tr = run.tr
+        return _dispatch(call)(run)
+    except ConfigError as error:
+        complain(_cleaned(error.sentence(tr)))
+    except SessionError as error:
+        from tui.blocks.wording import error_text
+
+        complain(_cleaned(error_text(tr, error)))
+    except Refused as error:
+        complain(_cleaned(str(error)))
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        where = str(error.filename) if error.filename is not None else "dsh-tui"
+        reason = error.strerror or type(error).__name__
+        complain(_cleaned(tr.t("{file}: {reason}", file=where, reason=reason)))
+    except MemoryError:
+        complain(tr.t("there is not enough memory for this session"))
+    return UNREADABLE
+
+
+def _prepared(call: Call) -> Run:
+    from pathlib import Path
+
+    from tui.config import load_config
+    from tui.i18n import detect_lang
+    from tui.session.store import find_homes
+    from tui.settings import Settings
+
+    config = load_config(Path(call.config) if call.config is not None else None, os.environ)
+    lang = call.lang or config.lang or detect_lang(os.environ)
+    settings = Settings(
+        lang=lang,
+        theme=config.ui.theme,
+        ascii=call.ascii,
+        no_color=call.no_color or bool(os.environ.get("NO_COLOR")),
+        keys=config.keymap(),
+        homes=find_homes(os.environ, call.dsh_home),
+    )
+    return Run(settings=settings, tr=translator(lang), plain=call.plain, options=call.options)
+
+
+def _dispatch(call: Call):
+    """The function of a command."""
+    name = call.command.name if call.command is not None else ""
+    match name:
+        case "sessions":
+            from tui.cli.sessions import sessions
+
+            return sessions
+        case "export":
+            from tui.cli.export import export
+
+            return export
+        case "tools":
+            from tui.cli.tools import tools
+
+            return tools
+        case "open":
+            from tui.cli.opening import open_one
+
+            return open_one
+        case "demo":
+            from tui.cli.opening import demo
+
+            return demo
+        case _:
+            from tui.cli.opening import library
+
+            return library
+
+
+def _cleaned(sentence: str) -> str:
+    from tui.blocks.clean import clean_line
+
+    return clean_line(sentence)
+
+
+def _prepare_streams() -> None:
+    """Let no character end the program: what the terminal's encoding lacks shows as a question mark."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")

@@ -1,0 +1,47 @@
+"""`dsh-tui export`: a view of a session as a file or on standard output."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tui.cli.run import OK, WRONG_CALL, Refused, Run, complain
+from tui.cli.session_reading import found, read
+from tui.export import Export, write_export
+from tui.export.output import OutputRefused, check_place, utf8_writer, whole_file
+from tui.i18n import Translator
+
+
+def export(run: Run) -> int:
+    """Write the view; raises Refused for a place that nothing is written to."""
+    view, form = run.options["view"], run.options["format"]
+    if view == "tools" and form != "json":
+        complain(run.tr.t("dsh-tui: `--view tools` comes as `--format json` only"))
+        return WRONG_CALL
+    session, _ = found(run)
+    wanted = Export(view, form, ascii=run.settings.ascii)
+    output = run.options.get("output")
+    if output is None or output == "-":
+        write_export(utf8_writer(sys.stdout), read(session, run), run.tr, wanted)
+        return OK
+    place = Path(output)
+    try:
+        check_place(place, run.settings.homes, session.path)
+    except OutputRefused as error:
+        raise Refused(_refusal(run.tr, error)) from None
+    reading = read(session, run)
+    with whole_file(place) as write:
+        write_export(write, reading, run.tr, wanted)
+    return OK
+
+
+def _refusal(tr: Translator, error: OutputRefused) -> str:
+    match error.code:
+        case "session-log":
+            return tr.t("{file}: this is the session's own log; name another file.", file=error.path)
+        case "inside-home":
+            return tr.t(
+                "{file}: nothing is written inside a home of sessions; name another place.", file=error.path
+            )
+        case "is-a-folder":
+            return tr.t("{file}: is a folder; name a file.", file=error.path)

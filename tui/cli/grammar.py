@@ -1,0 +1,107 @@
+"""The words of the command line: one table makes the parser, the help and the README.
+
+Sentences are catalogue keys; they are translated where they are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from tui.i18n import LANGS, N_
+
+PROGRAM: Final = "dsh-tui"
+VIEWS: Final = ("chat", "trajectory")
+EXPORT_VIEWS: Final = ("chat", "trajectory", "tools")
+FORMATS: Final = ("text", "md", "json", "html", "svg")
+
+
+class Option(NamedTuple):
+    """One option; without `metavar` and `choices` it takes no value."""
+
+    flags: tuple[str, ...]
+    help: str
+    metavar: str = ""
+    choices: tuple[str, ...] = ()
+    is_number: bool = False
+
+    @property
+    def takes_value(self) -> bool:
+        return bool(self.metavar or self.choices)
+
+    @property
+    def value_name(self) -> str:
+        return self.metavar or "|".join(self.choices)
+
+    @property
+    def dest(self) -> str:
+        return self.flags[-1].lstrip("-").replace("-", "_")
+
+
+class Command(NamedTuple):
+    """One command; `needs_session` is its only positional argument."""
+
+    name: str
+    help: str
+    options: tuple[Option, ...] = ()
+    needs_session: bool = False
+    required: tuple[str, ...] = ()
+    """Options (by dest) that must be given."""
+
+
+GLOBAL_OPTIONS: Final[Sequence[Option]] = (
+    Option(("--lang",), N_("language of everything that is shown"), choices=LANGS),
+    Option(("--dsh-home",), N_("the dsh home to read (default: $DSH_HOME, then ~/.dsh)"), metavar="DIR"),
+    Option(("--config",), N_("the settings file (default: $DSH_TUI_CONFIG)"), metavar="FILE"),
+    Option(("--no-color",), N_("no colours; so does NO_COLOR in the environment")),
+    Option(("--ascii",), N_("draw with ASCII characters only")),
+    Option(("--plain",), N_("plain linear text instead of a screen")),
+    Option(("--version",), N_("print the version")),
+    Option(("-h", "--help"), N_("print this help; after a command, the help of that command")),
+)
+
+_AT: Final = Option(
+    ("--at",), N_("the event to start from; SESSION@SEQ says the same"), metavar="SEQ", is_number=True
+)
+_JSON: Final = Option(("--json",), N_("print one JSON document"))
+
+COMMANDS: Final[Sequence[Command]] = (
+    Command("demo", N_("open the bundled session")),
+    Command(
+        "open",
+        N_("read a session: its chat and its trajectory"),
+        (Option(("--view",), N_("the pane to begin with"), choices=VIEWS), _AT),
+        needs_session=True,
+    ),
+    Command("sessions", N_("list the sessions of both homes"), (_JSON,)),
+    Command(
+        "export",
+        N_("write a view of a session without a screen"),
+        (
+            Option(("--view",), N_("what to write"), choices=EXPORT_VIEWS),
+            Option(("--format",), N_("how to write it; `tools` comes as json only"), choices=FORMATS),
+            Option(("-o", "--output"), N_("the file to write (default: standard output)"), metavar="FILE"),
+        ),
+        needs_session=True,
+        required=("view", "format"),
+    ),
+    Command(
+        "tools",
+        N_("list the tools that were active at a point of a session"),
+        (
+            Option(
+                ("--at",),
+                N_("the event to look at (default: the end); SESSION@SEQ says the same"),
+                metavar="SEQ",
+                is_number=True,
+            ),
+            _JSON,
+        ),
+        needs_session=True,
+    ),
+)
+
+
+def command(name: str) -> Command | None:
+    """Return the command of this name."""
+    return next((entry for entry in COMMANDS if entry.name == name), None)

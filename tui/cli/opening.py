@@ -1,0 +1,76 @@
+"""What opens a screen: the library, a session, the demo. Without a terminal each has a linear form."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tui.cli.run import OK, Refused, Run, say
+from tui.cli.session_reading import found, read
+from tui.export import Export, write_export
+from tui.i18n import Translator
+from tui.nodes.reading import Reading
+from tui.resources import shipped
+from tui.session.store import ResolvedSession
+
+
+def library(run: Run) -> int:
+    """Open the library; without a terminal print the list of sessions."""
+    if not run.has_screen:
+        from tui.cli.sessions import sessions
+
+        return sessions(run)
+    from tui.app.run import open_library
+
+    return open_library(run.settings.homes, settings=run.settings)
+
+
+def open_one(run: Run) -> int:
+    """Open a session; without a terminal print a view of it."""
+    session, at = found(run)
+    return _shown(run, session, run.options.get("view", "chat"), at)
+
+
+def demo(run: Run) -> int:
+    """Open the bundled session."""
+    log = demo_log()
+    if log is None:
+        raise Refused(run.tr.t("The bundled session is missing; install dsh-tui anew."))
+    return _shown(run, ResolvedSession(log, "file"), "chat", None)
+
+
+def demo_log() -> Path | None:
+    """Return the log of the bundled session."""
+    return next(iter(sorted(shipped("assets").glob("demo/sessions/*/*/session.v4.jsonl"))), None)
+
+
+def _shown(run: Run, session: ResolvedSession, view: str, at: int | None) -> int:
+    if run.has_screen:
+        from tui.app.run import open_session
+
+        return open_session(session.path, view=view, at=at, settings=run.settings)
+    reading = read(session, run)
+    first = 0
+    if at is not None:
+        first = _position(reading, view, at)
+        say(_beginning(run.tr, reading, view, first) + "\n\n")
+    write = sys.stdout.write
+    write_export(write, reading, run.tr, Export(view, "text", ascii=run.settings.ascii, first=first))
+    return OK
+
+
+def _position(reading: Reading, view: str, at: int) -> int:
+    """The node or row of an event, or the last one before it."""
+    if not len(reading.log):
+        return 0
+    row = reading.log.nearest_row(at)
+    if view == "chat":
+        found_nodes = reading.chat.index.nodes_of_row(row)
+        return max(0, found_nodes.start if found_nodes else reading.chat.index.node_before(row))
+    return max(0, reading.trajectory.index.at_row(row))
+
+
+def _beginning(tr: Translator, reading: Reading, view: str, first: int) -> str:
+    index = reading.chat.index if view == "chat" else reading.trajectory.index
+    seq = reading.log.seq(index.rows[first]) if len(index) else 0
+    return tr.t("From event {seq} on; what is before it is left out.", seq=seq)

@@ -1,0 +1,36 @@
+"""From a SESSION argument to a session that has been read."""
+
+from __future__ import annotations
+
+import sys
+from time import monotonic
+
+from tui.cli.run import Run, is_terminal
+from tui.nodes.reading import Reading
+from tui.session.store import ResolvedSession, resolve_address
+
+_SLICE = 0.1
+_QUIET = 0.4
+"""Seconds of reading without a sign."""
+
+
+def found(run: Run) -> tuple[ResolvedSession, int | None]:
+    """Return the log that SESSION names, and the number of `--at` or `SESSION@SEQ`. Raises SessionError."""
+    session, seq = resolve_address(run.options["session"], run.settings.homes)
+    at: int | None = run.options.get("at", seq)
+    return session, at
+
+
+def read(session: ResolvedSession, run: Run) -> Reading:
+    """Return the session read to its end; how far it is stands on a terminal's standard error meanwhile."""
+    reading = Reading.open(session.path)
+    started = monotonic()
+    shown = ""
+    while not reading.step(_SLICE):
+        if monotonic() - started > _QUIET and is_terminal(sys.stderr):
+            shown = run.tr.t("reading {share}", share=run.tr.percent(reading.progress))
+            sys.stderr.write(f"\r{shown}")
+            sys.stderr.flush()
+    if shown:
+        sys.stderr.write("\r" + " " * (2 * len(shown)) + "\r")
+    return reading

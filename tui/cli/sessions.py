@@ -1,0 +1,167 @@
+"""`dsh-tui sessions`: every session of both homes, nothing hidden."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tui.blocks.cells import cell_len, fit
+from tui.blocks.clean import clean_line
+from tui.cli.run import OK, Run, is_terminal, say
+from tui.export.json_text import present, write_document
+from tui.export.output import utf8_writer
+from tui.i18n import Translator
+from tui.session.json_text import well_formed
+from tui.session.library import LibraryRow, Shelf, arrange, fill, scan
+
+_TITLE_CELLS = 44
+_FOLDER_CELLS = 28
+
+
+def sessions(run: Run) -> int:
+    """Print the library as a table or as JSON."""
+    rows = _filled(run)
+    if run.options.get("json"):
+        entries = (session_entry(shelf.row) for shelf, _ in _walk(arrange(rows)))
+        write_document(utf8_writer(sys.stdout), "sessions", {}, {"sessions": entries})
+        return OK
+    if not rows:
+        homes = run.settings.homes
+        say(
+            run.tr.t(
+                "There are no sessions in {own} or {dsh}; `dsh-tui demo` shows a bundled one.",
+                own=clean_line(str(homes.own)),
+                dsh=clean_line(str(homes.dsh)),
+            )
+            + "\n"
+        )
+        return OK
+    for line in _table(arrange(rows), run.tr):
+        say(line + "\n")
+    return OK
+
+
+def session_entry(row: LibraryRow) -> dict[str, Any]:
+    """Return one row of the document."""
+    return {
+        "id": row.id,
+        "path": well_formed(str(row.path)),
+        "store": row.store,
+        "state": row.state,
+        **present(
+            reason=row.reason,
+            format_version=row.format_version,
+            title=row.title or None,
+            cwd=row.cwd,
+            created_ms=row.created_ms,
+            updated_ms=row.updated_ms,
+        ),
+        "bytes": row.bytes,
+        **present(
+            models=list(row.models) if row.models is not None else None,
+            tool_changes=row.tool_changes,
+            events=row.events,
+            parent=row.parent,
+            origin=row.origin,
+            detail=row.detail or None,
+        ),
+    }
+
+
+def _filled(run: Run) -> list[LibraryRow]:
+    """Every row with what its whole log tells."""
+    quick = list(scan(run.settings.homes))
+    rows: list[LibraryRow] = []
+    shows_progress = is_terminal(sys.stderr)
+    started = time.monotonic()
+    shown = ""
+    for row in quick:
+        rows.append(fill(row))
+        if shows_progress and time.monotonic() - started > 0.4:
+            shown = run.tr.t("reading {share}", share=run.tr.percent(len(rows) / len(quick)))
+            sys.stderr.write(f"\r{shown}")
+            sys.stderr.flush()
+    if shown:
+        sys.stderr.write("\r" + " " * (2 * len(shown)) + "\r")
+    return rows
+
+
+def _walk(shelves: Iterable[Shelf]) -> Iterator[tuple[Shelf, int]]:
+    """Every shelf, children behind their parents, with its depth."""
+    waiting = [(shelf, 0) for shelf in reversed(tuple(shelves))]
+    while waiting:
+        shelf, depth = waiting.pop()
+        yield shelf, depth
+        waiting.extend((child, depth + 1) for child in reversed(shelf.children))
+
+
+def _table(shelves: tuple[Shelf, ...], tr: Translator) -> list[str]:
+    now = int(time.time() * 1000)
+    head = (
+        tr.t("Title"),
+        tr.t("Workspace"),
+        tr.t("Changed"),
+        tr.t("Events"),
+        tr.t("Models"),
+        tr.t("Tool changes"),
+        tr.t("State"),
+        tr.t("Id"),
+    )
+    rows = [head, *(_cells(shelf.row, depth, tr, now) for shelf, depth in _walk(shelves))]
+    widths = [max(cell_len(row[at]) for row in rows) for at in range(len(head))]
+    widths[0], widths[1] = min(widths[0], _TITLE_CELLS), min(widths[1], _FOLDER_CELLS)
+    right = (3, 5)
+    lines: list[str] = []
+    for row in rows:
+        cells = [
+            fit(cell, width, "right" if at in right else "left")
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+def _cells(row: LibraryRow, depth: int, tr: Translator, now: int) -> tuple[str, ...]:
+    indent = "  " * min(depth, 8)
+    title = clean_line(row.title or "") or tr.t("untitled")
+    return (
+        f"{indent}{title}",
+        clean_line(row.cwd) if row.cwd else tr.t("no folder"),
+        tr.relative(row.updated_ms, now) if row.updated_ms is not None else "",
+        tr.number(row.events) if row.events is not None else "",
+        clean_line(tr.join(list(row.models or ()))),
+        tr.number(row.tool_changes) if row.tool_changes else "",
+        state_text(tr, row),
+        clean_line(row.id),
+    )
+
+
+def state_text(tr: Translator, row: LibraryRow) -> str:
+    """Return the state of a session and the reason, in a few words."""
+    match row.state:
+        case "ok":
+            return tr.t("ok")
+        case "empty":
+            if row.reason == "no-log":
+                return tr.t("empty: no log")
+            return tr.t("empty: no header") if row.reason == "empty-file" else tr.t("empty: no events")
+        case "damaged":
+            return tr.t("damaged: {reason}", reason=_reason(row))
+        case "unreadable":
+            return tr.t("unreadable: {reason}", reason=_reason(row))
+        case "old-format":
+            return tr.t("old format {version}", version=_version(row))
+        case "newer-format":
+            return tr.t("newer format {version}", version=_version(row))
+
+
+def _reason(row: LibraryRow) -> str:
+    detail = clean_line(row.detail)
+    code = row.reason or ""
+    return f"{code} ({detail})" if detail else code
+
+
+def _version(row: LibraryRow) -> str:
+    return str(row.format_version) if row.format_version is not None else "?"

@@ -1,0 +1,83 @@
+"""Where an export goes: whole files, and never into a dsh home."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal, TextIO
+
+from tui.session.store import Homes
+
+Refusal = Literal["inside-home", "session-log", "is-a-folder"]
+
+
+class OutputRefused(Exception):
+    """A place that nothing is written to; `code` says why."""
+
+    def __init__(self, path: Path, code: Refusal) -> None:
+        super().__init__(f"{path}: {code}")
+        self.path = path
+        self.code: Refusal = code
+
+
+def check_place(path: Path, homes: Homes, log: Path) -> None:
+    """Raise OutputRefused for the session's own log, for anything inside a home, and for a folder."""
+    target = Path(os.path.realpath(path))
+    if target == Path(os.path.realpath(log)) or _same_file(target, log):
+        raise OutputRefused(path, "session-log")
+    for home in (homes.dsh, homes.own):
+        if target.is_relative_to(os.path.realpath(home)):
+            raise OutputRefused(path, "inside-home")
+    if target.is_relative_to(os.path.realpath(log.parent)) and log.parent.parent.parent.name == "sessions":
+        # A session folder of a home that was named by its path.
+        raise OutputRefused(path, "inside-home")
+    if target.is_dir():
+        raise OutputRefused(path, "is-a-folder")
+
+
+@contextmanager
+def whole_file(path: Path) -> Generator[Callable[[str], object]]:
+    """Give a function that writes text; the file appears, or replaces an old one, when all is written."""
+    target = Path(os.path.realpath(path))
+    handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent)
+    try:
+        with open(handle, "w", encoding="utf-8", newline="\n") as stream:
+            os.chmod(name, _mode_of(target))
+            yield stream.write
+        os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def utf8_writer(stream: TextIO) -> Callable[[str], object]:
+    """Return a function that writes text to a standard stream as UTF-8, whatever its encoding."""
+    binary = getattr(stream, "buffer", None)
+    if binary is None:
+        return stream.write
+    stream.flush()
+
+    def write(text: str) -> object:
+        return binary.write(text.encode("utf-8", "replace"))
+
+    return write
+
+
+def _same_file(target: Path, log: Path) -> bool:
+    try:
+        return os.path.samefile(target, log)
+    except OSError:
+        return False
+
+
+def _mode_of(target: Path) -> int:
+    """The mode of the file that is replaced, else what a new file gets."""
+    try:
+        return target.stat().st_mode & 0o777
+    except OSError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask

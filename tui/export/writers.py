@@ -1,0 +1,82 @@
+"""Which view comes in which format, and the way to write it."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from tui.export.json_text import Write, write_document
+from tui.export.session_facts import session_member
+from tui.i18n import Translator
+from tui.nodes.reading import Reading
+
+VIEWS: Final = ("chat", "trajectory", "tools")
+FORMATS: Final = ("text", "md", "json", "html", "svg")
+
+
+class Export(NamedTuple):
+    """One export: what, how, and from which node or row on."""
+
+    view: str
+    format: str
+    ascii: bool = False
+    first: int = 0
+    """Position of the node or row to begin with; text only."""
+
+
+def write_export(write: Write, reading: Reading, tr: Translator, export: Export) -> None:
+    """Write a view of a session that has been read to its end, piece by piece.
+
+    `tools` comes as JSON only.
+    """
+    if export.format == "json":
+        _write_json(write, reading, tr, export.view)
+    elif export.format == "svg":
+        from tui.export.svg import write_svg
+
+        write_svg(write, reading, tr, export.view, ascii_only=export.ascii)
+    else:
+        _write_sections(write, reading, tr, export)
+
+
+def _write_json(write: Write, reading: Reading, tr: Translator, view: str) -> None:
+    head = {"session": session_member(reading)}
+    if view == "chat":
+        from tui.export.chat_json import chat_entries
+
+        write_document(write, view, head, {"nodes": chat_entries(reading, tr)})
+    elif view == "trajectory":
+        from tui.export.trajectory_json import trajectory_entries
+
+        write_document(write, view, head, {"rows": trajectory_entries(reading, tr)})
+    else:
+        from tui.export.tools_json import change_entries, header_entries, series_entries
+
+        lists = {
+            "headers": header_entries(reading),
+            "changes": change_entries(reading),
+            "series": series_entries(reading),
+        }
+        write_document(write, view, head, lists)
+
+
+def _write_sections(write: Write, reading: Reading, tr: Translator, export: Export) -> None:
+    from tui.export.chat_sections import chat_sections
+    from tui.export.sections import front
+    from tui.export.trajectory_sections import trajectory_sections
+
+    is_chat = export.view == "chat"
+    sections = (chat_sections if is_chat else trajectory_sections)(reading, tr, export.first)
+    before = front(reading, tr)
+    match export.format:
+        case "md":
+            from tui.export.markdown_export import write_markdown
+
+            write_markdown(write, before, sections)
+        case "html":
+            from tui.export.html import write_html
+
+            write_html(write, before, sections, tr)
+        case _:
+            from tui.export.text import write_text
+
+            write_text(write, before, sections, ascii_only=export.ascii, compact=not is_chat)
