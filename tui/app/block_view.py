@@ -25,6 +25,8 @@ from tui.app.viewport import Place, Position, Viewport
 GUTTER_CELLS = 2
 SCROLLBAR_CELLS = 1
 WHEEL_ROWS = 3
+ASSUMED_CELLS = 76
+ASSUMED_ROWS = 20
 
 
 class BlockMessage(Message):
@@ -359,9 +361,7 @@ class BlockView(Widget, can_focus=True):
         """Draw the cursor as the one that moves."""
         self._restyle()
 
-    def on_blur(self) -> None:
-        """Draw the cursor as resting."""
-        self._restyle()
+    on_blur = on_focus
 
     def on_resize(self) -> None:
         """Take the new size before it is drawn."""
@@ -421,6 +421,9 @@ class BlockView(Widget, can_focus=True):
         """Give the viewport the present size; drawing may come before the resize event."""
         if self.size.width > 0:
             self._viewport.resize(self.content_width, self.size.height)
+        elif not self._viewport.width:
+            # Not on screen yet, a tab in the background: it can be moved in all the same.
+            self._viewport.resize(ASSUMED_CELLS, ASSUMED_ROWS)
         if self.is_attached and self._styles.prepare():
             self._generation += 1
 

@@ -1,0 +1,126 @@
+"""The Textual app: themes, language, keys of the program, and the screens it opens."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import App
+from textual.command import CommandPalette
+from textual.screen import Screen
+
+from tui.app import themes
+from tui.app.actions import effective_keys
+from tui.app.keymap import bind
+from tui.app.surroundings import Surroundings
+from tui.i18n import LANGS, translator
+from tui.settings import Settings
+
+if TYPE_CHECKING:
+    from tui.app.pager import Pager
+
+
+class DshApp(App[int]):
+    """dsh-tui on the screen.
+
+    Args:
+        settings: language, theme, keys, glyphs.
+        first: makes the first screen once the app's surroundings are known.
+    """
+
+    CSS_PATH: ClassVar = ["app.tcss", "session.tcss", "timeline.tcss", "library.tcss"]
+    ENABLE_COMMAND_PALETTE = True
+    BINDINGS: ClassVar = []
+
+    def __init__(self, settings: Settings, first: Callable[[DshApp], Screen[None]]) -> None:
+        environ = {**os.environ, "NO_COLOR": "1"} if settings.no_color else os.environ
+        if settings.no_color:
+            # Textual reads the variable itself.
+            os.environ["NO_COLOR"] = "1"
+        super().__init__(ansi_color=bool(themes.wants_ansi(environ)))
+        self.settings = settings
+        self._first = first
+        self.surroundings = Surroundings(
+            tr=translator(settings.lang), keys=effective_keys(settings.keys), ascii_only=settings.ascii
+        )
+        self._mouse_is_released = False
+        themes.register(self, themes.LIGHT if settings.theme == "light" else themes.DARK)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return themes.variable_defaults()
+
+    def on_mount(self) -> None:
+        bind(self, self.surroundings.keys, self.surroundings.tr, "app")
+        self.push_screen(self._first(self))
+        # What start-up made stays; collections need not look at it again.
+        gc.freeze()
+
+    async def copy(self, text: str) -> str:
+        """Copy a text by every way there is; returns the sentence that says how it went."""
+        from tui.app.clipboard import copy
+
+        outcome = await copy(text, self._write, os.environ)
+        return outcome.sentence(self.surroundings.tr)
+
+    def _write(self, sequence: str) -> None:
+        """Put a sequence on the terminal, past the compositor, as Textual does for its own."""
+        if self._driver is not None:
+            self._driver.write(sequence)
+
+    async def on_pager_copy_requested(self, event: Pager.CopyRequested) -> None:
+        """The pager lies over the screen that could say it, so the program does."""
+        self.notify(await self.copy(event.text), markup=False)
+
+    # -- actions
+
+    def action_help(self) -> None:
+        from tui.app.help_screen import HelpScreen
+
+        self.push_screen(HelpScreen(self.surroundings))
+
+    def action_palette(self) -> None:
+        from tui.app.palette import ActionCommands
+
+        placeholder = self.surroundings.tr.t("Search for commands …")
+        self.push_screen(CommandPalette([ActionCommands], placeholder=placeholder))
+
+    def action_switch_language(self) -> None:
+        """The other language, at once and everywhere."""
+        current = self.surroundings
+        other = next(lang for lang in LANGS if lang != current.tr.lang)
+        self.surroundings = Surroundings(
+            tr=translator(other), keys=current.keys, ascii_only=current.ascii_only
+        )
+        bind(self, self.surroundings.keys, self.surroundings.tr, "app")
+        for screen in self.screen_stack:
+            renew = getattr(screen, "renew", None)
+            if renew is not None:
+                renew(self.surroundings)
+
+    def action_switch_theme(self) -> None:
+        self.theme = themes.NEXT_THEME[self.theme]
+
+    def action_redraw(self) -> None:
+        self.refresh(layout=True)
+        self.screen.refresh(repaint=True)
+
+    def action_release_mouse(self) -> None:
+        """Let the terminal have the mouse, so that it can select; or take it back."""
+        driver = self._driver
+        if driver is None:
+            return
+        self._mouse_is_released = not self._mouse_is_released
+        switch = "_disable_mouse_support" if self._mouse_is_released else "_enable_mouse_support"
+        method = getattr(driver, switch, None)
+        if method is not None:
+            method()
+        tr = self.surroundings.tr
+        say = getattr(self.screen, "say", None)
+        if say is not None:
+            say(
+                tr.t("The mouse belongs to the terminal; m takes it back.")
+                if self._mouse_is_released
+                else tr.t("The mouse works here again.")
+            )

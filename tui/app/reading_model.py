@@ -1,0 +1,165 @@
+"""Block models over a `Reading`: which of its nodes or rows a pane shows, and where.
+
+A pane shows all positions of an index or a chosen part of them (a filter, folded turns, hidden
+bookkeeping). Positions grow while the log is being read; `extend` takes note of the new ones only.
+"""
+
+from __future__ import annotations
+
+import copy
+from array import array
+from bisect import bisect_left
+from collections.abc import Hashable, Sequence
+from typing import Self
+
+from tui.app.part import Part
+from tui.blocks.text import Line, Span, line
+from tui.i18n import Translator
+from tui.nodes.reading import Reading
+
+EARLIER = "earlier"
+"""Key of the block that says that the beginning is still being read."""
+
+
+class ReadingModel:
+    """Common part of the two panes' models.
+
+    A block is a position in the pane; an item is a chat node or trajectory row of the reading. While the
+    reading holds only the tail of a log, block 0 says so.
+    """
+
+    def __init__(
+        self, reading: Reading, tr: Translator, *, part: Part | None = None, ascii_only: bool = False
+    ) -> None:
+        self.reading = reading
+        self.tr = tr
+        self.ascii_only = ascii_only
+        self.progress = 0.0
+        """How much of the whole log is read while only its tail is shown."""
+        self._lead = 1 if reading.log.partial else 0
+        self.part = part or Part()
+        self._chosen: array[int] | None = None
+        self._scanned = 0
+        self._choose()
+
+    # -- variants: a model that is shown never changes what it shows, so that the view finds its place again
+
+    def with_part(self, part: Part) -> Self:
+        """The same, with another part shown."""
+        return self._variant(part=part)
+
+    def with_reading(self, reading: Reading) -> Self:
+        """The same of another reading of the log."""
+        return self._variant(reading=reading)
+
+    def with_language(self, tr: Translator) -> Self:
+        """The same in another language."""
+        return self._variant(tr=tr)
+
+    def _variant(self, **changed: object) -> Self:
+        model = copy.copy(self)
+        for name, value in changed.items():
+            setattr(model, name, value)
+        model._lead = 1 if model.reading.log.partial else 0
+        model._choose()
+        return model
+
+    # -- to be given by each pane
+
+    def items(self) -> int:
+        """Items of the reading, shown or not."""
+        raise NotImplementedError
+
+    def shows(self, item: int) -> bool:
+        """Whether an item is in the chosen part."""
+        raise NotImplementedError
+
+    def is_filtered(self) -> bool:
+        """Whether only a part is shown."""
+        raise NotImplementedError
+
+    def item_key(self, item: int) -> Hashable:
+        raise NotImplementedError
+
+    def find_item(self, key: Hashable) -> int | None:
+        raise NotImplementedError
+
+    def item_estimate(self, item: int, width: int) -> int:
+        raise NotImplementedError
+
+    def item_layout(self, item: int, width: int) -> Sequence[Line]:
+        raise NotImplementedError
+
+    # -- items and blocks
+
+    def extend(self) -> int:
+        """Take note of items that came since; returns how many blocks that makes."""
+        before, known = self._scanned, self.items()
+        self._scanned = known
+        if self._chosen is None:
+            return known - before
+        shown = [item for item in range(before, known) if self.shows(item)]
+        self._chosen.extend(shown)
+        return len(shown)
+
+    def _choose(self) -> None:
+        self._chosen = array("I") if self.is_filtered() else None
+        self._scanned = 0
+        self.extend()
+
+    def item_of(self, block: int) -> int | None:
+        """The item of a block, None for the block that says what is missing."""
+        place = block - self._lead
+        if place < 0:
+            return None
+        return place if self._chosen is None else self._chosen[place]
+
+    def block_of(self, item: int) -> int | None:
+        """The block of an item, or None if it is not shown."""
+        if self._chosen is None:
+            return item + self._lead if 0 <= item < self._scanned else None
+        place = bisect_left(self._chosen, item)
+        found = place < len(self._chosen) and self._chosen[place] == item
+        return place + self._lead if found else None
+
+    def nearest_block(self, item: int) -> int | None:
+        """The block of an item or of the nearest shown one before it, else after it."""
+        if self._chosen is None:
+            return self.block_of(item)
+        if not self._chosen:
+            return None
+        place = bisect_left(self._chosen, item)
+        if place < len(self._chosen) and self._chosen[place] == item:
+            return place + self._lead
+        return max(0, place - 1) + self._lead
+
+    # -- BlockModel
+
+    def count(self) -> int:
+        shown = self._scanned if self._chosen is None else len(self._chosen)
+        return shown + self._lead
+
+    def key(self, index: int) -> Hashable:
+        item = self.item_of(index)
+        return EARLIER if item is None else self.item_key(item)
+
+    def index_of(self, key: Hashable) -> int | None:
+        if key == EARLIER:
+            return 0 if self._lead else None
+        item = self.find_item(key)
+        return None if item is None else self.block_of(item)
+
+    def estimate(self, index: int, width: int) -> int:
+        item = self.item_of(index)
+        return 1 if item is None else self.item_estimate(item, width)
+
+    def layout(self, index: int, width: int) -> Sequence[Line]:
+        item = self.item_of(index)
+        return [self._earlier(width)] if item is None else self.item_layout(item, width)
+
+    def selectable(self, index: int) -> bool:
+        return self.item_of(index) is not None
+
+    def _earlier(self, width: int) -> Line:
+        share = self.tr.percent(self.progress)
+        return line(Span(self.tr.t("… earlier records are being read ({share})", share=share), "muted"))

@@ -1,0 +1,33 @@
+"""Starting the app: the entry points that the command line calls."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+from tui.app.application import DshApp
+from tui.app.linked_panes import Pane
+from tui.app.loader import open_reading
+from tui.app.session_screen import SessionScreen
+from tui.session.store import Homes
+from tui.settings import Settings
+
+
+def open_session(path: Path, *, view: str, at: int | None, settings: Settings) -> int:
+    """Show one session until the reader leaves; returns the exit status.
+
+    Raises:
+        SessionUnreadable: before anything is drawn.
+    """
+    whole, tail = open_reading(path)
+    pane = cast("Pane", view if view in ("chat", "trajectory") else "chat")
+    app = DshApp(settings, lambda app: SessionScreen(whole, tail, app.surroundings, pane=pane, at=at))
+    return app.run() or app.return_code or 0
+
+
+def open_library(homes: Homes, *, settings: Settings) -> int:
+    """Show the library until the reader leaves; returns the exit status."""
+    from tui.app.library_screen import LibraryScreen
+
+    app = DshApp(settings, lambda app: LibraryScreen(homes, app.surroundings))
+    return app.run() or app.return_code or 0

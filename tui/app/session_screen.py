@@ -1,0 +1,273 @@
+"""The screen of one session as the keyboard knows it: jumps, folds, filters, search, inspector, copying."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from textual import on
+
+from tui.app.linked_panes import LinkedPanes, Pane
+from tui.app.navigation import Landmark, chat_landmark, row_of_node, trajectory_landmark
+from tui.app.search_bar import SearchBar
+from tui.app.session_search import SearchController
+from tui.app.surroundings import Surroundings
+from tui.blocks.copy_text import node_copy, row_copy
+from tui.nodes.chat_nodes import chat_node
+from tui.nodes.reading import Reading
+
+
+class SessionScreen(LinkedPanes):
+    """Chat and Trajectory of one session, with all their keys."""
+
+    def __init__(
+        self,
+        whole: Reading,
+        tail: Reading | None,
+        surroundings: Surroundings,
+        *,
+        pane: Pane = "chat",
+        at: int | None = None,
+    ) -> None:
+        super().__init__(whole, tail, surroundings, pane=pane, at=at)
+        self._search = SearchController(self)
+
+    # -- landmarks
+
+    def _jump(self, step: Literal[1, -1], what: Landmark) -> None:
+        reading = self.reading
+        if self.pane == "chat":
+            found = chat_landmark(reading, self._start(len(reading.chat.index), step), step, what)
+        else:
+            found = trajectory_landmark(reading, self._start(len(reading.trajectory.index), step), step, what)
+        if found is None:
+            self._not_found(step, what)
+        elif self.pane == "chat":
+            self.select_node(found)
+        else:
+            self.select_item(found)
+
+    def _start(self, count: int, step: int) -> int:
+        """Where a search for a landmark begins: at the cursor, else before the first or after the last."""
+        model, view = self.focused_pane
+        item = model.item_of(view.cursor) if view.cursor is not None else None
+        if item is not None:
+            return item
+        return -1 if step > 0 else count
+
+    def _not_found(self, step: Literal[1, -1], what: Landmark) -> None:
+        if self.is_reading and step < 0:
+            self.when_whole(lambda: self._jump(step, what))
+            return
+        tr = self.surroundings.tr
+        sentences = {
+            ("turn", 1): tr.t("No later turn."),
+            ("turn", -1): tr.t("No earlier turn."),
+            ("tool-change", 1): tr.t("No later tool change."),
+            ("tool-change", -1): tr.t("No earlier tool change."),
+            ("error", 1): tr.t("No later error."),
+            ("error", -1): tr.t("No earlier error."),
+        }
+        self.say(sentences[what, step])
+
+    def offer_rows(self, seq: int, rows: list[int]) -> None:
+        tr = self.surroundings.tr
+        self._search.offer_rows(rows)
+        self.say(
+            tr.t(
+                "{n} records carry the number {seq}; n and N go from one to the other.", n=len(rows), seq=seq
+            )
+        )
+
+    def action_previous_turn(self) -> None:
+        self._jump(-1, "turn")
+
+    def action_next_turn(self) -> None:
+        self._jump(1, "turn")
+
+    def action_previous_tool_change(self) -> None:
+        self._jump(-1, "tool-change")
+
+    def action_next_tool_change(self) -> None:
+        self._jump(1, "tool-change")
+
+    def action_previous_error(self) -> None:
+        self._jump(-1, "error")
+
+    def action_next_error(self) -> None:
+        self._jump(1, "error")
+
+    def action_go_to_seq(self) -> None:
+        from tui.app.goto_dialog import GotoDialog
+
+        log = self.whole.log
+        last = log.seq(len(log) - 1) if self.whole.complete and len(log) else None
+        self.app.push_screen(
+            GotoDialog(self.surroundings, last if last is None or last >= 0 else None), self._gone_to
+        )
+
+    def _gone_to(self, seq: int | None) -> None:
+        if seq is not None:
+            self.go_to_seq(seq)
+
+    # -- search
+
+    @property
+    def selected_row(self) -> int:
+        """The row of the log that is selected; 0 if none is."""
+        return self.reading.trajectory.index.rows[self.item] if self.item >= 0 else 0
+
+    def action_search(self) -> None:
+        self._search.open()
+
+    def action_next_match(self) -> None:
+        self._search.step(1)
+
+    def action_previous_match(self) -> None:
+        self._search.step(-1)
+
+    @on(SearchBar.SearchChanged)
+    def _search_changed(self, event: SearchBar.SearchChanged) -> None:
+        self._search.change(event.text)
+
+    @on(SearchBar.SearchStep)
+    def _search_step(self, event: SearchBar.SearchStep) -> None:
+        self._search.step(event.step)
+        if event.accepted:
+            self.show_pane(self.pane)
+
+    @on(SearchBar.SearchClosed)
+    def _search_closed(self, event: SearchBar.SearchClosed) -> None:
+        self._search.close()
+
+    # -- folding and filters
+
+    def action_toggle_visible(self) -> None:
+        """Open what is on screen, or fold it if all of it is open."""
+        if self.pane != "chat":
+            return
+        blocks = sorted({position.block for position in self.chat.visible_rows})
+        opened = [block for block in blocks if self.chat_model.set_open(block, is_open=True)]
+        changed = opened or [block for block in blocks if self.chat_model.set_open(block, is_open=False)]
+        for block in changed:
+            self.chat.refresh_block(block)
+
+    def action_expand_all(self) -> None:
+        self.chat_model.open_all(is_open=True)
+        self.chat.model_changed()
+
+    def action_collapse_all(self) -> None:
+        self.chat_model.open_all(is_open=False)
+        self.chat.model_changed()
+
+    def action_fold_turns(self) -> None:
+        self.show_part(self.part.with_turns_toggled())
+
+    def action_fold_calls(self) -> None:
+        folded = not self.part.calls_folded
+        self.show_part(replace(self.part, calls_folded=folded))
+        tr = self.surroundings.tr
+        self.say(
+            tr.t("The trajectory leaves tool calls out.")
+            if folded
+            else tr.t("The trajectory shows tool calls again.")
+        )
+
+    def action_toggle_bookkeeping(self) -> None:
+        shown = not self.part.bookkeeping
+        self.show_part(replace(self.part, bookkeeping=shown))
+        tr = self.surroundings.tr
+        self.say(
+            tr.t("The trajectory shows bookkeeping records too.")
+            if shown
+            else tr.t("The trajectory leaves bookkeeping records out.")
+        )
+
+    def action_filter_tool_changes(self) -> None:
+        only = not self.part.only_tool_changes
+        self.show_part(replace(self.part, only_tool_changes=only))
+        tr = self.surroundings.tr
+        if not only:
+            self.say(tr.t("Everything is shown again."))
+        elif self.chat_model.count():
+            self.say(tr.t("Only tool changes are shown; f shows everything again."))
+        else:
+            self.say(tr.t("This session has no tool changes; f shows everything again."))
+
+    # -- panes and inspector
+
+    def action_show_chat(self) -> None:
+        self.show_pane("chat")
+
+    def action_show_trajectory(self) -> None:
+        self.show_pane("trajectory")
+
+    def action_next_pane(self) -> None:
+        if self.inspector.display and self.pane == "trajectory" and not self.inspector.text_view.has_focus:
+            self.inspector.text_view.focus()
+        else:
+            self.show_pane("trajectory" if self.pane == "chat" else "chat")
+
+    def action_toggle_inspector(self) -> None:
+        if self.inspector.display:
+            self.hide_inspector()
+        else:
+            self.show_inspector()
+
+    def action_previous_inspector_tab(self) -> None:
+        self.inspector.step(-1)
+
+    def action_next_inspector_tab(self) -> None:
+        self.inspector.step(1)
+
+    def action_raw(self) -> None:
+        if self.inspector.display and self.inspector.tab == "raw":
+            self.hide_inspector()
+        else:
+            self.show_inspector("raw")
+
+    def action_pager(self) -> None:
+        from tui.app.pager import Pager
+
+        text = self._selected_text()
+        if text:
+            self.app.push_screen(Pager(self.surroundings, self.whole.title or self.whole.log.header.id, text))
+
+    # -- copying
+
+    def _selected_text(self) -> str:
+        """The logical text of what is selected in the pane in focus."""
+        if self.pane == "chat" and self.chat.cursor is not None:
+            node = self.chat_model.item_of(self.chat.cursor)
+            return node_copy(chat_node(self.reading, node)) if node is not None else ""
+        return row_copy(self.reading, self.item) if self.item >= 0 else ""
+
+    async def action_copy(self) -> None:
+        await self._copy(self._selected_text())
+
+    async def action_copy_address(self) -> None:
+        seq = self._selected_seq()
+        if seq is not None and seq >= 0:
+            await self._copy(f"{self.reading.log.header.id}@{seq}")
+
+    def _selected_seq(self) -> int | None:
+        log = self.reading.log
+        if self.pane == "chat" and self.chat.cursor is not None:
+            node = self.chat_model.item_of(self.chat.cursor)
+            return log.seq(row_of_node(self.reading.chat.index, node)) if node is not None else None
+        return log.seq(self.selected_row) if self.item >= 0 else None
+
+    async def _copy(self, text: str) -> None:
+        if text:
+            self.say(await self.dsh_app.copy(text))
+
+    # -- leaving
+
+    def action_back(self) -> None:
+        """Close what is open: search, inspector; else go back to the library."""
+        if self._search.is_open:
+            self._search.close()
+        elif self.inspector.display:
+            self.hide_inspector()
+        else:
+            self.leave()

@@ -1,0 +1,131 @@
+"""Search within a session: the bar, the running search, going from hit to hit."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from tui.app.search_bar import SearchBar
+from tui.blocks.wording import node_text
+from tui.nodes.chat_nodes import chat_node
+from tui.nodes.search import Query, Search
+
+if TYPE_CHECKING:
+    from textual.worker import Worker
+
+    from tui.app.session_screen import SessionScreen
+
+_SLICE_SECONDS = 0.008
+
+
+class SearchController:
+    """Owns the search of a screen; hits are rows of the log, in order."""
+
+    def __init__(self, screen: SessionScreen) -> None:
+        self._screen = screen
+        self._bar: SearchBar | None = None
+        self._rows: list[int] = []
+        self._at = -1
+        self._text = ""
+        self._worker: Worker[None] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self._bar is not None
+
+    def open(self) -> None:
+        """Show the bar, or let keys go into it again."""
+        if self._bar is None:
+            self._bar = SearchBar(self._screen.surroundings, id="search")
+            self._screen.mount(self._bar, before="#foot")
+            self._screen.call_after_refresh(self._bar.type)
+        else:
+            self._bar.type()
+
+    def close(self) -> None:
+        """Take the bar away, with its marks."""
+        self._stop()
+        if self._bar is not None:
+            self._bar.remove()
+            self._bar = None
+        self._rows, self._at, self._text = [], -1, ""
+        self._screen.mark_matches("")
+        self._screen.show_pane(self._screen.pane)
+
+    def change(self, text: str) -> None:
+        """Search for another text."""
+        self._stop()
+        self._rows, self._at, self._text = [], -1, text
+        self._screen.mark_matches("")
+        if not text.strip():
+            self._show(None)
+            return
+        self._show(0.0)
+        self._worker = self._screen.run_worker(self._run(text), group="search", exclusive=True)
+
+    def step(self, by: int) -> None:
+        """Go to the next or the previous hit, around the ends."""
+        if not self._rows:
+            return
+        if self._at < 0:
+            self._at = self._first_from_here(by)
+        else:
+            self._at = (self._at + by) % len(self._rows)
+        self._go()
+
+    def offer_rows(self, rows: list[int]) -> None:
+        """Let `n` and `N` go through these rows."""
+        self._stop()
+        self._rows, self._at = rows, 0
+
+    def _stop(self) -> None:
+        if self._worker is not None:
+            self._worker.cancel()
+            self._worker = None
+
+    async def _run(self, text: str) -> None:
+        screen = self._screen
+        while not screen.reading.complete or screen.reading.log.partial:
+            # The tail alone would hide earlier hits.
+            await asyncio.sleep(0.05)
+        reading, tr = screen.reading, screen.surroundings.tr
+        query = Query.parse(text)
+        search = Search(reading, query, lambda node: node_text(tr, chat_node(reading, node)))
+        shown = 0
+        while not search.step(_SLICE_SECONDS):
+            if len(search.hits) != shown:
+                shown = len(search.hits)
+                self._take([hit.row for hit in search.hits], search.progress)
+            else:
+                self._show(search.progress)
+            await asyncio.sleep(0)
+        self._take([hit.row for hit in search.hits], None)
+        self._worker = None
+
+    def _take(self, rows: list[int], done: float | None) -> None:
+        first = not self._rows and bool(rows)
+        self._rows = rows
+        if first:
+            self._screen.mark_matches(Query.parse(self._text).needle)
+            self._at = self._first_from_here(1)
+            self._go()
+        self._show(done)
+
+    def _first_from_here(self, by: int) -> int:
+        """The first hit at or after the selected record, or before it when going back."""
+        here = self._screen.selected_row
+        if by > 0:
+            return next((at for at, row in enumerate(self._rows) if row >= here), 0)
+        return next((at for at in range(len(self._rows) - 1, -1, -1) if self._rows[at] <= here), -1) % len(
+            self._rows
+        )
+
+    def _go(self) -> None:
+        self._screen.select_row(self._rows[self._at])
+        self._screen.reveal_match()
+        self._show(None)
+
+    def _show(self, done: float | None) -> None:
+        if self._bar is not None:
+            position = self._at + 1 if self._at >= 0 else None
+            self._bar.show_hits(position, len(self._rows), done=done)
