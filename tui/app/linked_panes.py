@@ -19,7 +19,7 @@ from tui.app.chat_model import ChatModel
 from tui.app.inspector_pane import InspectorPane
 from tui.app.keymap import bind, footer
 from tui.app.loader import read_rest
-from tui.app.navigation import node_of_trajectory, trajectory_of_node
+from tui.app.navigation import node_of_row, node_of_trajectory, trajectory_of_node, trajectory_of_row
 from tui.app.part import Part
 from tui.app.reading_model import ReadingModel
 from tui.app.session_status import head_left, head_right
@@ -174,7 +174,7 @@ class LinkedPanes(Screen[None]):
         """The program this screen is shown by."""
         from tui.app.application import DshApp
 
-        app = cast("object", self.app)
+        app = cast("object", self.app)  # pyright: ignore[reportUnknownMemberType]
         assert isinstance(app, DshApp), "the screen of a session is shown by dsh-tui only"
         return app
 
@@ -206,10 +206,10 @@ class LinkedPanes(Screen[None]):
 
     def leave(self) -> None:
         """Back to where the session was opened from, or out of the program."""
-        if len(self.app.screen_stack) > 2:  # Textual's default screen lies below all
+        if len(self.dsh_app.screen_stack) > 2:  # Textual's default screen lies below all
             self.dismiss(None)
         else:
-            self.app.exit(0)
+            self.dsh_app.exit(0)
 
     def _arrange(self) -> None:
         """Lay the panes out for the present size."""
@@ -372,6 +372,17 @@ class LinkedPanes(Screen[None]):
             last = next((log.seq(row) for row in range(len(log) - 1, -1, -1) if log.seq(row) >= 0), -1)
             tr = self.surroundings.tr
             self.say(tr.t("There is no record {seq}; the last one is {last}.", seq=seq, last=last))
+
+    def select_row(self, row: int) -> None:
+        """Select what tells of a row of the log in both panes."""
+        item = trajectory_of_row(self.reading, row)
+        if item < 0:
+            return
+        self.select_item(item)
+        own = self.reading.chat.index.nodes_of_row(row)
+        if own:
+            # More than the trajectory row knows: a title, a queued prompt, a turn's end.
+            self._follow(self.chat_model, self.chat, node_of_row(self.reading, row))
 
     def offer_rows(self, seq: int, rows: list[int]) -> None:
         """Several records carry one number: let the reader go from one to the other."""

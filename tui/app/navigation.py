@@ -70,6 +70,23 @@ def trajectory_of_node(reading: Reading, node: int) -> int:
     return reading.trajectory.index.at_row(row_of_node(reading.chat.index, node))
 
 
+def trajectory_of_row(reading: Reading, row: int) -> int:
+    """The trajectory row that a row of the log begins or completes, else the one before it; -1 if none."""
+    columns = reading.trajectory.index
+    last = columns.at_row(row)
+    for at in range(last, max(-1, last - _CALLS_SEARCHED), -1):
+        if row in (columns.rows[at], columns.ends[at], columns.mids[at]):
+            return at
+    return last
+
+
+def node_of_row(reading: Reading, row: int) -> int:
+    """The chat node that begins with a row of the log, its spoken part first; the one before it otherwise."""
+    columns = reading.chat.index
+    own = columns.nodes_of_row(row)
+    return _spoken(columns, own) if own else columns.node_before(row)
+
+
 def node_of_trajectory(reading: Reading, at: int) -> int:
     """The chat node that tells of a trajectory row, else the one before its place; -1 if there is none."""
     row = reading.trajectory.index.rows[at]
@@ -78,10 +95,7 @@ def node_of_trajectory(reading: Reading, at: int) -> int:
         call = _node_of_call(columns, row)
         if call >= 0:
             return call
-    own = columns.nodes_of_row(row)
-    if own:
-        return _spoken(columns, own)
-    return columns.node_before(row)
+    return node_of_row(reading, row)
 
 
 def _is_call(columns: TrajectoryIndex, at: int) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
 
 from tui.app.application import DshApp
 from tui.app.linked_panes import Pane
@@ -20,7 +19,7 @@ def open_session(path: Path, *, view: str, at: int | None, settings: Settings) -
         SessionUnreadable: before anything is drawn.
     """
     whole, tail = open_reading(path)
-    pane = cast("Pane", view if view in ("chat", "trajectory") else "chat")
+    pane: Pane = "trajectory" if view == "trajectory" else "chat"
     app = DshApp(settings, lambda app: SessionScreen(whole, tail, app.surroundings, pane=pane, at=at))
     return app.run() or app.return_code or 0
 

@@ -102,7 +102,7 @@ class SessionScreen(LinkedPanes):
 
         log = self.whole.log
         last = log.seq(len(log) - 1) if self.whole.complete and len(log) else None
-        self.app.push_screen(
+        self.dsh_app.push_screen(
             GotoDialog(self.surroundings, last if last is None or last >= 0 else None), self._gone_to
         )
 
@@ -231,7 +231,8 @@ class SessionScreen(LinkedPanes):
 
         text = self._selected_text()
         if text:
-            self.app.push_screen(Pager(self.surroundings, self.whole.title or self.whole.log.header.id, text))
+            title = self.whole.title or self.whole.log.header.id
+            self.dsh_app.push_screen(Pager(self.surroundings, title, text))
 
     # -- copying
 

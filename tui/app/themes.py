@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -163,7 +163,7 @@ def theme(name: str) -> Theme:
     )
 
 
-def register(app: App[object], name: str = DARK) -> None:
+def register(app: App[Any], name: str = DARK) -> None:
     """Make the themes known to an app and wear one; to be called before its first style sheet is read.
 
     Without colour the terminal's own theme is worn whatever the name, so that only attributes are left.
