@@ -16,7 +16,7 @@ from tui.blocks.layout import (
     markdown_rows,
     text_rows,
 )
-from tui.blocks.text import Line, Span, crop, line, with_role
+from tui.blocks.text import Line, Span, crop, line
 from tui.blocks.wording import (
     approval_title,
     attempt_cause,
@@ -262,17 +262,18 @@ def unknown_rows(layout: Layout, node: c.UnknownNode) -> list[Line]:
     """An event that is not known: its type, and its data in one row or written out."""
     role = "unknown dim" if node.ignorable else "unknown"
     lead = Span(f"{GLYPHS['unknown'].text(layout.ascii)} ", role)
-    gist: list[Span] = []
-    if not layout.expanded:
-        data = node.data if isinstance(node.data, str) else compact(node.data)
-        gist = [Span(one_row(data), with_role("muted", "dim" if node.ignorable else ""))]
-    rows = heading(layout, [lead], [Span(unknown_title(layout.tr, node), role)], gist=gist, folds=True)
+    title = [Span(unknown_title(layout.tr, node), role)]
     if layout.expanded:
-        rows += json_rows(layout, node.data, rows=NODE_ROWS)
-    elif not node.ignorable:
-        data = node.data if isinstance(node.data, str) else compact(node.data)
-        rows.append(crop(line(Span("  "), Span(one_row(data), "muted")), layout.width))
-    return rows
+        return [
+            *heading(layout, [lead], title, folds=True),
+            *json_rows(layout, node.data, rows=NODE_ROWS),
+        ]
+    data = one_row(node.data if isinstance(node.data, str) else compact(node.data))
+    if node.ignorable:
+        return heading(layout, [lead], title, gist=[Span(data, "muted dim")], folds=True)
+    # It may matter: its sentence is not cut, and its data stands below.
+    rows = heading(layout, [lead], title, folds=True, wraps=True)
+    return [*rows, crop(line(Span("  "), Span(data, "muted")), layout.width)]
 
 
 def damage_rows(layout: Layout, node: c.DamageNode) -> list[Line]:

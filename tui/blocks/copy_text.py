@@ -12,11 +12,12 @@ from typing import Any
 from tui.blocks.wording import node_text, row_text
 from tui.i18n import Translator, translator
 from tui.nodes import chat as c
+from tui.nodes.chat_nodes import content_of, message_of
 from tui.nodes.notices import ToolLine, ToolNotice
 from tui.nodes.reading import Reading
 from tui.nodes.trajectory import trajectory_row
 from tui.session.json_text import well_formed
-from tui.session.json_value import as_object
+from tui.session.json_value import as_array, as_object, as_text
 
 
 def node_copy(node: c.ChatNode) -> str:
@@ -86,6 +87,18 @@ def _content(content: c.Content) -> str:
     return "\n\n".join(parts)
 
 
+def _answer(blocks: Any) -> str:
+    """An answer whole: reasoning, text, and the calls it asked for."""
+    parts: list[str] = []
+    for entry in as_array(blocks):
+        block = as_object(entry)
+        if block.get("type") == "tool-call":
+            parts.append(f"{as_text(block.get('name'))} {as_text(block.get('arguments'))}")
+        else:
+            parts.append(_content(content_of([entry])))
+    return "\n\n".join(part for part in parts if part)
+
+
 def _paragraphs(*parts: str) -> str:
     return "\n\n".join(part for part in parts if part)
 
@@ -104,8 +117,6 @@ def pretty(value: Any) -> str:
 
 def row_copy(reading: Reading, index: int) -> str:
     """The text of a trajectory row: what its record says, whole, or the line that it shows."""
-    from tui.nodes.chat_nodes import content_of, message_of
-
     row = trajectory_row(reading, index)
     event = reading.log.event(row.row)
     tr = translator("en")
@@ -114,7 +125,7 @@ def row_copy(reading: Reading, index: int) -> str:
     if row.kind in ("user", "system", "context"):
         return well_formed(_content(content_of(message_of(event).get("content"))) or row_text(tr, row))
     if row.kind == "assistant" and row.title != "attempt":
-        return well_formed(_content(content_of(message_of(event).get("content"))) or row_text(tr, row))
+        return well_formed(_answer(message_of(event).get("content")) or row_text(tr, row))
     if row.kind == "tool":
         end = reading.trajectory.index.ends[index]
         result = as_object(reading.log.event(end).data) if end >= 0 else {}

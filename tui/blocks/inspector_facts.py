@@ -24,9 +24,10 @@ from tui.blocks.wording_names import name_text, series_text, setting_name
 from tui.blocks.wrap import wrap
 from tui.i18n import Translator
 from tui.nodes.chat_nodes import message_of
-from tui.nodes.notices import HeaderNotice
+from tui.nodes.notices import HeaderNotice, tool_name
 from tui.nodes.reading import Reading
 from tui.nodes.trajectory import RowUsage, TrajectoryRow
+from tui.nodes.trajectory_index import RowKind
 from tui.nodes.turns import cache_share
 from tui.session.json_value import as_count, as_object, as_text
 from tui.session.stream import expand
@@ -69,7 +70,10 @@ def fact_rows(facts: list[Fact], layout: Layout) -> list[Line]:
 def _place(reading: Reading, row: TrajectoryRow, tr: Translator) -> list[Fact]:
     seqs = "" if row.seq is None else str(row.seq)
     if row.end_seq is not None and row.end_seq >= 0:
-        seqs = tr.t("{start} to {end}", start=seqs, end=row.end_seq)
+        if row.kind == "tool":
+            seqs = tr.t("call {start} · result {end}", start=seqs, end=row.end_seq)
+        else:
+            seqs = tr.t("{start} to {end}", start=seqs, end=row.end_seq)
     facts: list[Fact] = [
         (tr.t("Event"), name_text(row.type), "text"),
         (tr.t("Seq"), seqs, "text"),
@@ -108,13 +112,14 @@ def _times(reading: Reading, row: TrajectoryRow, tr: Translator) -> list[Fact]:
 
 
 def _clock(tr: Translator, ms: int) -> str:
-    return tr.t("{time}.{ms} (Unix {unix})", time=tr.date_time(ms), ms=f"{ms % 1000:03d}", unix=ms)
+    thousandths = f"{ms % 1000:03d}"
+    return tr.t("{time}.{ms} (Unix {unix})", time=tr.date_time(ms), ms=thousandths, unix=ms)
 
 
 def _exact(tr: Translator, ms: int) -> str:
     told = tr.duration(ms)
     exact = tr.t("{n} ms", n=tr.number(ms))
-    return told if ms < 1000 and told == exact else f"{told} ({exact})" if told != exact else told
+    return told if told == exact else tr.t("{time} ({exact})", time=told, exact=exact)
 
 
 def _model(reading: Reading, row: TrajectoryRow, tr: Translator) -> list[Fact]:
@@ -177,6 +182,7 @@ def _tool(reading: Reading, row: TrajectoryRow, tr: Translator) -> list[Fact]:
         (tr.t("Name"), name_text(row.title), "text"),
         (tr.t("Call"), name_text(row.call_id or ""), "text"),
         (tr.t("Called by"), name_text(row.parent_call_id or ""), "text"),
+        (tr.t("Asked for in"), _asked_in(reading, row, tr), "text"),
     ]
     end = reading.trajectory.index.ends[row.index]
     error = as_object(as_object(reading.log.event(end).data).get("error")) if end >= 0 else {}
@@ -195,6 +201,15 @@ def _tool(reading: Reading, row: TrajectoryRow, tr: Translator) -> list[Fact]:
         }
         facts.append((tr.t("Availability"), *words[state]))
     return facts
+
+
+def _asked_in(reading: Reading, row: TrajectoryRow, tr: Translator) -> str:
+    """The answer that asked for a call, by its number."""
+    columns = reading.trajectory.index
+    for found in range(row.index - 1, max(-1, row.index - 500), -1):
+        if columns.kinds[found] == RowKind.ASSISTANT:
+            return tr.t("seq {seq}", seq=reading.log.seq(columns.rows[found]))
+    return ""
 
 
 def _failure(reading: Reading, row: TrajectoryRow, tr: Translator) -> list[Fact]:
@@ -237,7 +252,17 @@ def header_facts(notice: HeaderNotice, tr: Translator) -> list[Fact]:
     """What a request header says and changes."""
 
     def names(found: tuple[str, ...]) -> str:
-        return tr.join([tool_text(tr, name) for name in found])
+        by_server: dict[str, list[str]] = {}
+        for name in found:
+            server, own = tool_name(name)
+            by_server.setdefault(server, []).append(name_text(own))
+        told = [
+            tr.t("{server}: {tools}", server=name_text(server), tools=tr.join(own))
+            if server
+            else tr.join(own)
+            for server, own in by_server.items()
+        ]
+        return " · ".join(told)
 
     return [
         (tr.t("Route"), " · ".join(name_text(p) for p in (notice.provider, notice.model) if p), "text"),

@@ -5,6 +5,9 @@ Tools are compared by name, never by their place in the list: a diff shows what 
 
 from __future__ import annotations
 
+from typing import Final
+
+from tui.blocks.clean import clean_line
 from tui.blocks.copy_text import pretty
 from tui.blocks.glyphs import mark
 from tui.blocks.layout import NODE_ROWS, Layout, hidden_row, indented, json_rows, label_row, text_rows
@@ -16,7 +19,7 @@ from tui.nodes.reading import Reading
 from tui.nodes.trajectory import TrajectoryRow
 from tui.nodes.trajectory_index import RowKind
 from tui.session.json_text import compact
-from tui.session.json_value import as_object
+from tui.session.json_value import as_array, as_object, as_text
 from tui.session.tool_changes import HeaderEntry
 from tui.session.tool_definition import ToolDefinition, by_name
 
@@ -43,7 +46,7 @@ def header_diff_rows(reading: Reading, row: TrajectoryRow, layout: Layout) -> li
     for name, tool in new.items():
         if name not in old:
             rows += [EMPTY, _title(layout, "added", name, tr.t("added")), *_description(layout, tool)]
-            rows += _parameters(layout, tool)
+            rows += _signature(layout, tool)
     for name, tool in old.items():
         if name not in new:
             rows += [EMPTY, _title(layout, "removed", name, tr.t("removed")), *_description(layout, tool)]
@@ -117,6 +120,30 @@ def _description(layout: Layout, tool: ToolDefinition) -> list[Line]:
     if tool.defer_loading:
         rows.append(label_row(layout, layout.tr.t("declared as deferred")))
     return rows
+
+
+def _signature(layout: Layout, tool: ToolDefinition) -> list[Line]:
+    """The parameters of a tool, one a row; a schema of another shape as JSON."""
+    schema = as_object(tool.parameters)
+    properties = as_object(schema.get("properties"))
+    if schema.get("type") != "object" or not properties:
+        return _parameters(layout, tool) if properties or set(schema) - _NO_PARAMETERS else []
+    tr = layout.tr
+    required = set(map(str, as_array(schema.get("required"))))
+    rows: list[Line] = []
+    for name, value in properties.items():
+        parameter = as_object(value)
+        kind = parameter.get("type")
+        facts = [name_text(kind) if isinstance(kind, str) else name_text(compact(kind)) if kind else ""]
+        facts.append(tr.t("required") if name in required else tr.t("optional"))
+        spans = [Span("  "), Span(name_text(name), "code-name"), Span("  ")]
+        spans.append(Span(tr.join([fact for fact in facts if fact]), "muted"))
+        told = clean_line(as_text(parameter.get("description"))[:1000])
+        rows.append(crop(line(*spans, Span(f"  {told}" if told else "", "text")), layout.width))
+    return rows
+
+
+_NO_PARAMETERS: Final = frozenset({"type", "properties", "required", "additionalProperties"})
 
 
 def _parameters(layout: Layout, tool: ToolDefinition) -> list[Line]:

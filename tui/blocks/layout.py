@@ -20,8 +20,10 @@ NODE_ROWS: Final = 400
 """Rows of a node, unless the layout is full."""
 PART_ROWS: Final = 40
 """Rows of a call's arguments and of its result."""
-CLEANED: Final = 1_000_000
-"""Characters of a text that are cleaned at once; a progress bar within them shows its last state."""
+CLEANED: Final = 131_072
+"""Characters of a text that are cleaned at once: more than the rows of a node can show."""
+REWRITTEN: Final = 1_000_000
+"""The same for a text with carriage returns, so that a progress bar shows its last state."""
 MARKDOWN: Final = 65_536
 """Characters up to which an answer is read as Markdown."""
 GUTTER: Final = 2
@@ -132,13 +134,14 @@ def text_rows(
     purify = visible if layout.raw else clean
     if layout.full:
         return wrap([Span(purify(text).strip("\n"), role)], layout.width, indent=indent)
-    head = text[:CLEANED]
+    limit = CLEANED if text.find("\r", 0, CLEANED) < 0 else REWRITTEN
+    head = text[:limit]
     shown = purify(head).strip("\n")
     bounded = wrap_bounded(shown, role, layout.width, max(rows - 1, 1), indent=indent)
     hidden, exact = bounded.hidden_rows, bounded.exact
-    if len(text) > CLEANED:
+    if len(text) > limit:
         room = max(layout.width - sum(cell_len(span.text) for span in indent), 1)
-        hidden, exact = hidden + count_rows(text[CLEANED:], room)[0], False
+        hidden, exact = hidden + count_rows(text[limit:], room)[0], False
     if not hidden:
         return bounded.lines
     if hidden == 1 and exact:

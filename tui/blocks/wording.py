@@ -140,7 +140,8 @@ def answer_mark(tr: Translator, node: c.AssistantNode) -> str:
 def reasoning_title(tr: Translator, node: c.ReasoningNode) -> str:
     """How long and how much the model thought."""
     size = words(tr, node.text)
-    if node.duration_ms is None:
+    if not node.duration_ms:
+        # One piece of a stream has no duration.
         return tr.t("Thought · {size}", size=size)
     return tr.t("Thought for {time} · {size}", time=tr.duration(node.duration_ms), size=size)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tui.blocks.clean import clean_line
+from tui.blocks.clean import clean, clean_line
 from tui.i18n import N_, Translator
 from tui.nodes.notices import tool_name
 
@@ -59,6 +59,7 @@ _STATUS: Final = {
     "allowed-once": N_("allowed once"),
     "allowed-session": N_("allowed for this session"),
     "rejected": N_("rejected"),
+    "unavailable": N_("nobody could be asked"),
     "cancelled": N_("cancelled"),
     "pending": N_("pending"),
     "in_progress": N_("in progress"),
@@ -206,7 +207,7 @@ def words(tr: Translator, text: str) -> str:
     import re
 
     wide = "\u2e80-\u2fff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-    count = len(re.findall(f"[{wide}]|(?:(?![{wide}])\\w)+(?:['’\\-.](?:(?![{wide}])\\w)+)*", text))
+    count = len(re.findall(f"[{wide}]|(?:(?![{wide}])\\w)+(?:['’\\-.](?:(?![{wide}])\\w)+)*", clean(text)))
     return tr.n("{n} word", "{n} words", count)
 
 
