@@ -1,4 +1,4 @@
-"""The inspector: which tabs a row has, its facts, its events as recorded, what a header changed tool by tool."""
+"""The inspector: the tabs of a row, its facts, its events as recorded, what a header changed by tool."""
 
 from __future__ import annotations
 

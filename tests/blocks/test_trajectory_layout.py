@@ -31,12 +31,11 @@ def drawn(one: TrajectoryRow, width: int = 80, tr=EN) -> str:
 
 def test_a_row_has_number_kind_title_outcome_duration_and_tokens() -> None:
     call = row(gist='{"bed": "fern"}', duration_ms=21)
-    assert drawn(call) == ("   12 ▪ tool       saltmarsh · read_gauge  bed=fern          ✓    21 ms         ")
-    answer = row("assistant", "deepseek-flash", gist="Dry.", duration_ms=400, usage=RowUsage(5, 13, 128, 256))
-    assert (
-        drawn(answer)
-        == ("   12 ◆ assistant  Dry.                                            0.4 s  402 tok"[:80])
-    )
+    title = "   12 ▪ tool       saltmarsh · read_gauge  bed=fern"
+    assert drawn(call) == title.ljust(61) + "✓" + "21 ms".rjust(9) + " " * 9
+    used = RowUsage(5, 13, 128, 256)
+    answer = row("assistant", "deepseek-flash", gist="Dry.", duration_ms=400, usage=used)
+    assert drawn(answer) == "   12 ◆ assistant  Dry.".ljust(62) + "0.4 s".rjust(9) + "402 tok".rjust(9)
 
 
 def test_columns_give_way_in_one_order() -> None:
