@@ -31,6 +31,7 @@ class DshApp(App[int]):
     """
 
     CSS_PATH: ClassVar = ["app.tcss", "session.tcss", "timeline.tcss", "library.tcss"]
+    TITLE = "dsh-tui"
     ENABLE_COMMAND_PALETTE = True
     BINDINGS: ClassVar = []
 
