@@ -34,6 +34,7 @@ from tui.blocks.layout import (
     gutter,
     heading,
     markdown_rows,
+    plain_signs,
     text_rows,
 )
 from tui.blocks.notice_body import notice_rows, redefined_rows
@@ -246,7 +247,7 @@ def rule(layout: Layout, name: str, facts: list[tuple[int, Span]]) -> Line:
             spans += [Span(" · ", "faint")] if at else []
             spans.append(fact)
         spans += [Span(" ", "rule")] if facts else []
-        row = line(*spans)
+        row = line(*plain_signs(layout, spans))
         if row.cells + 2 <= layout.width or not facts:
             break
         facts.remove(min(facts, key=lambda entry: entry[0]))

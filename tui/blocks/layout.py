@@ -28,7 +28,6 @@ MARKDOWN: Final = 65_536
 """Characters up to which an answer is read as Markdown."""
 GUTTER: Final = 2
 """Cells left of a node's text: its mark and a space."""
-_LEAST_TITLE: Final = 12
 
 
 class Layout(NamedTuple):
@@ -74,20 +73,16 @@ def heading(
     of their own if they do not fit.
     """
     width = max(layout.width, 1)
-    end: list[Span] = list(right)
-    if folds:
-        end += [Span(" "), fold_sign(layout)] if end else [fold_sign(layout)]
-    front, tail = line(*lead, *title), line(*end)
+    title, gist, right = (plain_signs(layout, spans) for spans in (title, gist, right))
+    front, tail = line(*lead, *title), _tail(layout, right, folds=folds)
     gap = 2 if tail.cells else 0
     if front.cells + gap + tail.cells > width:
         if wraps:
             return _wrapped_heading(layout, lead, title, tail)
-        sign = line(fold_sign(layout)) if folds else line()
-        fits = front.cells + 1 + sign.cells <= width or width - tail.cells - gap < _LEAST_TITLE + cell_len(
-            "".join(span.text for span in lead)
-        )
-        if fits:
-            tail, gap = sign, 1 if sign.cells else 0
+        while right and front.cells + gap + tail.cells > width:
+            right = right[:-1]
+            tail = _tail(layout, right, folds=folds)
+        gap = 2 if right else 1 if tail.cells else 0
     room = max(width - tail.cells - gap, 1)
     if gist and room - front.cells >= 6:
         front = line(*front.spans, Span("  "), *gist)
@@ -95,6 +90,20 @@ def heading(
     if not tail.cells:
         return [front]
     return [line(*pad(front, width - tail.cells).spans, *tail.spans)]
+
+
+def _tail(layout: Layout, right: Sequence[Span], *, folds: bool) -> Line:
+    """The right end of a heading: its facts, then the fold sign."""
+    if not folds:
+        return line(*right)
+    return line(*right, Span(" "), fold_sign(layout)) if right else line(fold_sign(layout))
+
+
+def plain_signs(layout: Layout, spans: Sequence[Span]) -> list[Span]:
+    """Spans of our own words, with the dots between them as dashes where only ASCII is drawn."""
+    if not layout.ascii:
+        return list(spans)
+    return [Span(span.text.replace(" · ", " - "), span.role) for span in spans]
 
 
 def _wrapped_heading(layout: Layout, lead: Sequence[Span], title: Sequence[Span], tail: Line) -> list[Line]:
@@ -124,7 +133,7 @@ def hidden_row(layout: Layout, count: int, *, exact: bool = True, indent: int = 
             "… about {n} more rows · v opens the whole text",
             count,
         )
-    return crop(line(Span(" " * indent), Span(text, "muted italic")), layout.width)
+    return crop(line(Span(" " * indent), *plain_signs(layout, [Span(text, "muted italic")])), layout.width)
 
 
 def text_rows(
@@ -194,7 +203,7 @@ def indented(row: Line, cells: int) -> Line:
 
 def label_row(layout: Layout, label: str, *, indent: int = GUTTER) -> Line:
     """A row that names what stands below it."""
-    return crop(line(Span(" " * indent), Span(label, "muted")), layout.width)
+    return crop(line(Span(" " * indent), *plain_signs(layout, [Span(label, "muted")])), layout.width)
 
 
 def finished(layout: Layout, rows: Iterable[Line], *, limit: int = NODE_ROWS) -> list[Line]:

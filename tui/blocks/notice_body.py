@@ -9,7 +9,7 @@ from typing import Final
 from tui.blocks.cells import cell_len, fit
 from tui.blocks.clean import clean_line
 from tui.blocks.glyphs import mark
-from tui.blocks.layout import GUTTER, Layout, json_rows, text_rows
+from tui.blocks.layout import GUTTER, Layout, json_rows, plain_signs, text_rows
 from tui.blocks.text import Line, Span, crop, line, pad
 from tui.blocks.wording_names import name_text
 from tui.blocks.wording_notices import tool_marks
@@ -92,7 +92,7 @@ def _tool_rows(layout: Layout, kind: str, tool: ToolLine, column: int, width: in
     own = name_text(tool_name(tool.name).own)
     marks = tool_marks(layout.tr, tool)
     name = [Span(own, sign.role), *([Span(f" · {marks}", f"{sign.role} italic")] if marks else [])]
-    head = line(Span(f"{sign.text} ", sign.role), *name)
+    head = line(Span(f"{sign.text} ", sign.role), *plain_signs(layout, name))
     description = clean_line(tool.description[:1000])
     if not description:
         return [crop(head, width)]

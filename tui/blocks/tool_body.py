@@ -12,6 +12,7 @@ from tui.blocks.layout import (
     json_rows,
     label_row,
     parsed,
+    plain_signs,
     text_rows,
 )
 from tui.blocks.text import Line, Span, crop, line
@@ -75,10 +76,12 @@ def _identity(layout: Layout, node: ToolNode, indent: int) -> list[Line]:
         parts.append(name_text(node.call_id))
     if node.seq is not None:
         parts.append(layout.tr.t("seq {seq}", seq=node.seq))
-    rows = [crop(line(Span(" " * indent), Span(" · ".join(parts), "faint")), layout.width)]
+    rows = [
+        crop(line(Span(" " * indent), *plain_signs(layout, [Span(" · ".join(parts), "faint")])), layout.width)
+    ]
     if node.error_name or node.error_code:
         told = " · ".join(name_text(part) for part in (node.error_name, node.error_code) if part)
-        rows.append(crop(line(Span(" " * indent), Span(told, "error")), layout.width))
+        rows.append(crop(line(Span(" " * indent), *plain_signs(layout, [Span(told, "error")])), layout.width))
     return rows
 
 
@@ -114,12 +117,15 @@ def attachment_row(layout: Layout, entry: Attachment, *, indent: int = GUTTER) -
     kind = tr.t("image") if entry.kind == "image" else tr.t("file")
     facts = [name_text(entry.name) or name_text(entry.attachment_id)]
     if entry.width is not None and entry.height is not None:
-        facts.append(f"{entry.width}×{entry.height}")
+        facts.append(f"{entry.width}{'x' if layout.ascii else '×'}{entry.height}")
     if entry.bytes is not None:
         facts.append(tr.size(entry.bytes))
     facts.append(name_text(entry.media_type))
     told = " · ".join(fact for fact in facts if fact)
-    return crop(line(Span(" " * indent), Span(f"[{kind}] ", "accent"), Span(told, "muted")), layout.width)
+    return crop(
+        line(Span(" " * indent), Span(f"[{kind}] ", "accent"), *plain_signs(layout, [Span(told, "muted")])),
+        layout.width,
+    )
 
 
 def foreign_rows(layout: Layout, block: ForeignBlock, *, indent: int = GUTTER) -> list[Line]:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from tui.blocks.cells import fit
 from tui.blocks.glyphs import GLYPHS, mark
-from tui.blocks.layout import Layout
+from tui.blocks.layout import Layout, plain_signs
 from tui.blocks.text import Line, Span, crop, line, pad, to_ascii, with_role
 from tui.blocks.wording import (
     cause_text,
@@ -66,7 +66,7 @@ def row_line(row: TrajectoryRow, layout: Layout, *, columns: Columns | None = No
     if row.replaced:
         made = Line(tuple(Span(span.text, with_role(span.role, "dim")) for span in made.spans), made.cells)
     made = crop(made, layout.width)
-    return to_ascii(made) if layout.ascii else made
+    return to_ascii(line(*plain_signs(layout, made.spans))) if layout.ascii else made
 
 
 def row_mark(row: TrajectoryRow) -> str:
@@ -110,7 +110,7 @@ def turn_rule(turn: Turn, layout: Layout) -> Line:
         facts.remove(min(facts, key=lambda entry: entry[0]))
     head = crop(head, layout.width)
     made = line(*head.spans, Span("─" * (layout.width - head.cells - tail.cells), "rule"), *tail.spans)
-    return to_ascii(made) if layout.ascii else made
+    return to_ascii(line(*plain_signs(layout, made.spans))) if layout.ascii else made
 
 
 def _left(row: TrajectoryRow, layout: Layout, columns: Columns) -> Line:
