@@ -1,13 +1,15 @@
 """Source code as coloured lines: Pygments finds the tokens, each becomes a span with a `code-*` role.
 
-Code that is too big, too wide or in an unknown language is plain. Pygments is imported when it is first
-needed.
+Code that is too big, too wide or in an unknown language is plain, and so is the rest of code whose lexer
+takes too long. Pygments is imported when it is first needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
+from itertools import groupby
+from time import thread_time
 from typing import TYPE_CHECKING
 
 from tui.blocks.clean import clean
@@ -24,6 +26,10 @@ MAX_CHARS = 65_536
 """Characters up to which code is highlighted."""
 MAX_COLUMNS = 2_000
 """Characters of a line up to which the code it stands in is highlighted; longer lines are data, not code."""
+MAX_BLANK_ROWS = 200
+"""Blank rows in a run up to which code is highlighted."""
+MAX_SECONDS = 0.3
+"""CPU time for one piece of code; some lexers cost the square of its length (30,000 words in Java: 108 s)."""
 CONTINUATION = (Span("↪ ", "muted"),)
 """Opens each further row of a line that is wider than the screen."""
 
@@ -78,12 +84,21 @@ def _first_lines(text: str, count: int) -> str:
 
 
 def _span_lines(text: str, language: str) -> Iterable[list[Span]]:
-    rows = text.split("\n")
-    if language and len(text) <= MAX_CHARS and max(map(len, rows)) <= MAX_COLUMNS:
+    rows = [row.rstrip(" ") for row in text.split("\n")]
+    if language and _is_affordable(rows):
         lexer = _lexer(language.lower())
         if lexer is not None:
-            return _lexed(lexer, text)
+            return _lexed(lexer, "\n".join(rows))
     return ([Span(row, "code")] if row else [] for row in rows)
+
+
+def _is_affordable(rows: Sequence[str]) -> bool:
+    """Whether lexers take these rows in good time; many look from each blank row to the end of its run."""
+    if sum(map(len, rows)) + len(rows) > MAX_CHARS or max(map(len, rows)) > MAX_COLUMNS:
+        return False
+    return all(
+        is_filled or sum(1 for _ in run) <= MAX_BLANK_ROWS for is_filled, run in groupby(rows, key=bool)
+    )
 
 
 @lru_cache(maxsize=64)
@@ -99,15 +114,33 @@ def _lexer(language: str) -> Lexer | None:
 
 def _lexed(lexer: Lexer, text: str) -> Iterator[list[Span]]:
     spans: list[Span] = []
-    for token, value in lexer.get_tokens(text):
+    consumed = 0
+    for token, value in _tokens(lexer, text):
         role = _role(token)
+        consumed += len(value)
         head, *others = value.split("\n")
         _append(spans, head, role)
         for part in others:
             yield spans
             spans = []
             _append(spans, part, role)
+    head, *others = text[consumed:].split("\n")
+    _append(spans, head, "code")
     yield spans
+    yield from ([Span(part, "code")] if part else [] for part in others)
+
+
+def _tokens(lexer: Lexer, text: str) -> Iterator[tuple[TokenType, str]]:
+    """The tokens found until the time is used up; a lexer that fails gives no more."""
+    deadline = thread_time() + MAX_SECONDS
+    try:
+        for number, token in enumerate(lexer.get_tokens(text)):
+            yield token
+            if number % 16 == 15 and thread_time() > deadline:
+                return
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError, AssertionError):
+        # There are some 500 lexers, and what they are given here was written to be read, not to be valid.
+        return
 
 
 def _append(spans: list[Span], text: str, role: str) -> None:
