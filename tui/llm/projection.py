@@ -1,0 +1,191 @@
+"""What a route is sent of tool declarations and their updates (loop-and-adapters §3.2).
+
+The log records changes of the tool set the same way on every route. What a provider is told is decided here,
+at dispatch of each call, by the tool update mode of the prepared route alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias, cast
+
+from tui.llm.route import ToolUpdateMode
+from tui.session.json_text import compact
+from tui.session.json_value import as_array, as_text
+from tui.session.tool_definition import ToolDefinition
+from tui.session.tool_history import ToolHistory
+
+Message: TypeAlias = dict[str, Any]
+Tools: TypeAlias = tuple[ToolDefinition, ...]
+
+
+class Projection(NamedTuple):
+    """Messages and declarations as a route is sent them."""
+
+    messages: list[Message]
+    """The list that was given if nothing in it changed; unchanged messages are the same objects."""
+    tools: Tools | None
+    """None only where none were given and the route has no update mode or no use for the history."""
+
+
+def project_tool_updates(
+    messages: list[Message], tools: Tools | None, mode: ToolUpdateMode, history: ToolHistory | None
+) -> Projection:
+    """Return messages and declarations for a route with this tool update mode.
+
+    `tools` are the active ones. Without history, or where the messages lack one of its updates, the active
+    tools are declared and no update is sent. Nothing that is given is changed. Spec §3.2.
+    """
+    places = [at for at, message in enumerate(messages) if message.get("role") == "developer"]
+    if mode is None:
+        return Projection(_without(messages, places), _plain(tools))
+    if history is None or not _holds_updates(messages, places, history):
+        return Projection(_without(messages, places), tools)
+    declared = _declarations(tools, mode, history)
+    return Projection(_filtered(messages, places, mode, history, declared), declared)
+
+
+def project_request(
+    messages: list[Message], tools: Tools | None, mode: ToolUpdateMode, history: ToolHistory | None
+) -> Projection:
+    """Return what to send: the projection, unless it would declare nothing but deferred tools.
+
+    Providers refuse such a list, so the request is sent as a new series would send it. The loop starts that
+    series itself (`declares_only_deferred`); a call that cannot, as one for a summary, is mended here.
+    """
+    projected = project_tool_updates(messages, tools, mode, history)
+    if not declares_only_deferred(projected.tools):
+        return projected
+    active = tools or ()
+    afresh = ToolHistory(active, (), history.baseline if history else None, trusted=True)
+    projected = project_tool_updates(messages, active, mode, afresh)
+    if not declares_only_deferred(projected.tools):
+        return projected
+    return project_tool_updates(messages, active, None, None)
+
+
+def declares_only_deferred(tools: Sequence[ToolDefinition] | None) -> bool:
+    """Tell whether there are declarations and every one of them is deferred."""
+    return bool(tools) and all(tool.defer_loading for tool in tools or ())
+
+
+def _holds_updates(messages: list[Message], places: list[int], history: ToolHistory) -> bool:
+    if not history.updates:
+        return True
+    given = {messages[at].get("id") for at in places}
+    return all(update.message_id in given for update in history.updates)
+
+
+def _declarations(tools: Tools | None, mode: ToolUpdateMode, history: ToolHistory) -> Tools:
+    declared = history.tools
+    if history.updates:
+        names = {tool.name for tool in declared}
+        added: list[ToolDefinition] = []
+        for update in history.updates:
+            for tool in update.additions:
+                if tool.name not in names:
+                    names.add(tool.name)
+                    added.append(_deferred(tool))
+        declared = (*declared, *added)
+    if mode == "in-history":
+        return declared
+    active = {tool.name for tool in tools or ()}
+    kept = tuple(tool for tool in declared if tool.name in active)
+    return declared if len(kept) == len(declared) else kept
+
+
+def _filtered(
+    messages: list[Message], places: list[int], mode: ToolUpdateMode, history: ToolHistory, declared: Tools
+) -> list[Message]:
+    if not places:
+        return messages
+    known = {update.message_id for update in history.updates}
+    walk = _Offer(
+        declared={tool.name for tool in declared},
+        offered={tool.name for tool in history.tools if not tool.defer_loading},
+        removals=mode == "in-history",
+    )
+    replaced: dict[int, Message | None] = {}
+    for at in places:
+        message = messages[at]
+        if message.get("id") not in known:
+            replaced[at] = None
+            continue
+        blocks = as_array(message.get("content"))
+        kept = [block for block in blocks if walk.keeps(block)]
+        if not kept:
+            replaced[at] = None
+        elif len(kept) != len(blocks):
+            replaced[at] = {**message, "content": kept}
+    return _replaced(messages, replaced)
+
+
+class _Offer:
+    """Which tools the model has been offered up to a place of the history."""
+
+    __slots__ = ("_declared", "_offered", "_removals")
+
+    def __init__(self, *, declared: set[str], offered: set[str], removals: bool) -> None:
+        self._declared = declared
+        self._offered = offered
+        self._removals = removals
+
+    def keeps(self, block: object) -> bool:
+        """Tell whether a developer block is sent, and take note of what it offers or withdraws."""
+        if not isinstance(block, dict):
+            return True
+        fields = cast("Mapping[str, Any]", block)
+        kind = fields.get("type")
+        if kind == "tool-addition":
+            name = as_text(fields.get("toolName"))
+            if name not in self._declared or name in self._offered:
+                return False
+            self._offered.add(name)
+            return True
+        if kind == "tool-removal":
+            name = as_text(fields.get("toolName"))
+            if not self._removals or name not in self._offered:
+                return False
+            self._offered.discard(name)
+            return True
+        return True
+
+
+def _without(messages: list[Message], places: Iterable[int]) -> list[Message]:
+    return _replaced(messages, dict.fromkeys(places))
+
+
+def _replaced(messages: list[Message], replaced: Mapping[int, Message | None]) -> list[Message]:
+    """Return the messages with some replaced, or left out where there is None."""
+    if not replaced:
+        return messages
+    out: list[Message] = []
+    done = 0
+    for at, message in replaced.items():
+        out.extend(messages[done:at])
+        if message is not None:
+            out.append(message)
+        done = at + 1
+    out.extend(messages[done:])
+    return out
+
+
+def _plain(tools: Tools | None) -> Tools | None:
+    if tools is None or not any(tool.defer_loading for tool in tools):
+        return tools
+    return tuple(_undeferred(tool) if tool.defer_loading else tool for tool in tools)
+
+
+def _deferred(tool: ToolDefinition) -> ToolDefinition:
+    if tool.defer_loading:
+        return tool
+    if '"deferLoading"' in tool.text:
+        text = compact({**tool.to_json(), "deferLoading": True})
+    else:
+        text = tool.text[:-1] + ',"deferLoading":true}'
+    return ToolDefinition(tool.name, tool.description, tool.parameters, True, text)
+
+
+def _undeferred(tool: ToolDefinition) -> ToolDefinition:
+    fields = {key: value for key, value in tool.to_json().items() if key != "deferLoading"}
+    return ToolDefinition(tool.name, tool.description, tool.parameters, False, compact(fields))
