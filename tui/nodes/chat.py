@@ -6,15 +6,15 @@ those of CONTRACT.md; `TurnNode` and `NoteNode` are headings of the pane.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
+
+import msgspec
 
 from tui.nodes.notices import HeaderNotice, ToolNotice
 from tui.session.damage import Damage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatNode:
+class ChatNode(msgspec.Struct, frozen=True, kw_only=True):
     """What all nodes have."""
 
     kind: ClassVar[str] = ""
@@ -31,10 +31,13 @@ class ChatNode:
     time_ms: int | None
     replaced: bool = False
     """The model no longer sees it."""
+    repeated: bool = False
+    """Its number stands on an earlier row already (damage)."""
+    fault: Damage | None = None
+    """What is wrong with the row it begins with; the row is shown all the same."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attachment:
+class Attachment(msgspec.Struct, frozen=True, kw_only=True):
     """An image or file of a message."""
 
     kind: Literal["image", "file"]
@@ -46,16 +49,14 @@ class Attachment:
     attachment_id: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForeignBlock:
+class ForeignBlock(msgspec.Struct, frozen=True, kw_only=True):
     """A content block of a type this program does not know."""
 
     type: str
     data: Any
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Content:
+class Content(msgspec.Struct, frozen=True, kw_only=True):
     """The blocks of a message, sorted by what can be done with them."""
 
     text: str = ""
@@ -64,14 +65,14 @@ class Content:
     foreign: tuple[ForeignBlock, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnNode(ChatNode):
+class TurnNode(ChatNode, frozen=True, kw_only=True):
     """Heading of a turn."""
 
     kind: ClassVar[str] = "turn"
     number: int
     is_open: bool
     reason: str
+    """Kind of its end; `open` for one that has none and is not being read any further."""
     duration_ms: int | None
     steps: int
     calls: int
@@ -83,8 +84,7 @@ class TurnNode(ChatNode):
     cache_share: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoteNode(ChatNode):
+class NoteNode(ChatNode, frozen=True, kw_only=True):
     """The session was picked up again, or was forked here."""
 
     kind: ClassVar[str] = "note"
@@ -92,8 +92,7 @@ class NoteNode(ChatNode):
     parent: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UserNode(ChatNode):
+class UserNode(ChatNode, frozen=True, kw_only=True):
     """A prompt of the human (or the task that a parent gave)."""
 
     kind: ClassVar[str] = "user"
@@ -102,10 +101,13 @@ class UserNode(ChatNode):
     """It came while the turn was running."""
     discarded: bool = False
     """It waited in the queue and was taken back; the model never saw it."""
+    queued: bool = False
+    """It still waits in the queue at the end of the log."""
+    task: bool = False
+    """A parent session's task for this subagent, not typed by a human here."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssistantNode(ChatNode):
+class AssistantNode(ChatNode, frozen=True, kw_only=True):
     """A piece of answer text."""
 
     kind: ClassVar[str] = "assistant"
@@ -116,12 +118,13 @@ class AssistantNode(ChatNode):
     truncated: bool = False
     """Cut by the token limit."""
     empty: bool = False
-    """The whole answer had no content."""
+    """There is no text: an answer without content, or a blank block of one."""
     foreign: ForeignBlock | None = None
+    foreign_chunks: tuple[ForeignBlock, ...] = ()
+    """Parts of the answer's stream of unknown kinds; told by the last node of the answer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReasoningNode(ChatNode):
+class ReasoningNode(ChatNode, frozen=True, kw_only=True):
     """What the model thought."""
 
     kind: ClassVar[str] = "reasoning"
@@ -130,13 +133,13 @@ class ReasoningNode(ChatNode):
     """From its first to its last piece; None without a stream."""
     truncated: bool = False
     interrupted: bool = False
+    foreign_chunks: tuple[ForeignBlock, ...] = ()
 
 
 ToolState = Literal["ok", "error", "running", "no-result", "not-started"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolNode(ChatNode):
+class ToolNode(ChatNode, frozen=True, kw_only=True):
     """A tool call and its result."""
 
     kind: ClassVar[str] = "tool"
@@ -157,10 +160,10 @@ class ToolNode(ChatNode):
     """The event that says so."""
     shortened: bool = False
     """The model now sees a shortened result."""
+    foreign_chunks: tuple[ForeignBlock, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextNode(ChatNode):
+class ContextNode(ChatNode, frozen=True, kw_only=True):
     """Context that was put in front of the model by the program, not the human."""
 
     kind: ClassVar[str] = "context"
@@ -173,19 +176,19 @@ class ContextNode(ChatNode):
     notice: ToolNotice | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeaderNode(ChatNode):
+class HeaderNode(ChatNode, frozen=True, kw_only=True):
     """A request header that changed without a developer message telling it."""
 
     kind: ClassVar[str] = "header"
     notice: HeaderNotice
+    told: bool = False
+    """A developer message right after it tells what was added and removed."""
 
 
 SystemChange = Literal["initial", "appended", "replaced", "cleared"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SystemNode(ChatNode):
+class SystemNode(ChatNode, frozen=True, kw_only=True):
     """The system prompt, or a change of it."""
 
     kind: ClassVar[str] = "system"
@@ -193,8 +196,7 @@ class SystemNode(ChatNode):
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompactionNode(ChatNode):
+class CompactionNode(ChatNode, frozen=True, kw_only=True):
     """A compaction with its summary."""
 
     kind: ClassVar[str] = "compaction"
@@ -210,8 +212,7 @@ class CompactionNode(ChatNode):
     model: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetryAttempt:
+class RetryAttempt(msgspec.Struct, frozen=True, kw_only=True):
     """One scheduled retry: why, and how long the wait was to be."""
 
     seq: int
@@ -227,16 +228,14 @@ class RetryAttempt:
     """Text that the failed attempt had already shown."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetryNode(ChatNode):
+class RetryNode(ChatNode, frozen=True, kw_only=True):
     """A chain of retries of one request."""
 
     kind: ClassVar[str] = "retry"
     attempts: tuple[RetryAttempt, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailureNode(ChatNode):
+class FailureNode(ChatNode, frozen=True, kw_only=True):
     """A turn that failed."""
 
     kind: ClassVar[str] = "failure"
@@ -248,21 +247,21 @@ class FailureNode(ChatNode):
     details: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InterruptedNode(ChatNode):
+class InterruptedNode(ChatNode, frozen=True, kw_only=True):
     """A turn that ended without completing: stopped, killed, forked, at the token limit."""
 
     kind: ClassVar[str] = "interrupted"
     reason: str
-    """Kind of the turn's end as recorded."""
+    """Kind of the turn's end as recorded; `open` where the log has none, the process was killed."""
+    last: str = ""
+    """For `open`: event type of the last thing that happened in the turn."""
     cause: str
     """For `aborted`: user, parent, disposed, legacy, hook."""
     detail: str
     partial: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandNode(ChatNode):
+class CommandNode(ChatNode, frozen=True, kw_only=True):
     """A slash command."""
 
     kind: ClassVar[str] = "command"
@@ -272,30 +271,26 @@ class CommandNode(ChatNode):
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanNode(ChatNode):
+class PlanNode(ChatNode, frozen=True, kw_only=True):
     """Plan mode was switched."""
 
     kind: ClassVar[str] = "plan"
     active: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TodoItem:
+class TodoItem(msgspec.Struct, frozen=True, kw_only=True):
     content: str
     status: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TodoNode(ChatNode):
+class TodoNode(ChatNode, frozen=True, kw_only=True):
     """The whole to-do list as written."""
 
     kind: ClassVar[str] = "todo"
     items: tuple[TodoItem, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobNode(ChatNode):
+class JobNode(ChatNode, frozen=True, kw_only=True):
     """A background job, at its start or (if that is in another turn) at its end."""
 
     kind: ClassVar[str] = "job"
@@ -309,8 +304,7 @@ class JobNode(ChatNode):
     late: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApprovalNode(ChatNode):
+class ApprovalNode(ChatNode, frozen=True, kw_only=True):
     """A question whether a tool may run, and its answer."""
 
     kind: ClassVar[str] = "approval"
@@ -320,8 +314,7 @@ class ApprovalNode(ChatNode):
     """Empty while undecided."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubagentNode(ChatNode):
+class SubagentNode(ChatNode, frozen=True, kw_only=True):
     """A child session was made."""
 
     kind: ClassVar[str] = "subagent"
@@ -330,8 +323,7 @@ class SubagentNode(ChatNode):
     label: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TitleNode(ChatNode):
+class TitleNode(ChatNode, frozen=True, kw_only=True):
     """The session got a title."""
 
     kind: ClassVar[str] = "title"
@@ -340,8 +332,7 @@ class TitleNode(ChatNode):
     """fallback, provider or user."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnknownNode(ChatNode):
+class UnknownNode(ChatNode, frozen=True, kw_only=True):
     """An event this program does not know."""
 
     kind: ClassVar[str] = "unknown"
@@ -352,8 +343,7 @@ class UnknownNode(ChatNode):
     data: Any
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DamageNode(ChatNode):
+class DamageNode(ChatNode, frozen=True, kw_only=True):
     """A fault of the file at its place."""
 
     kind: ClassVar[str] = "damage"

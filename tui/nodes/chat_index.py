@@ -8,100 +8,14 @@ event does not depend on the length of the log.
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left, bisect_right
-from enum import IntEnum
+from bisect import bisect_left
 from typing import Any
 
+from tui.nodes.chat_columns import ChatIndex, Flag, NodeKind
+from tui.nodes.inbox import Inbox
 from tui.nodes.turns import TurnsFold
 from tui.session import records as r
 from tui.session.damage import Damage
-
-
-class NodeKind(IntEnum):
-    """Kinds of chat nodes; `TURN` and `NOTE` are headings of the pane, the rest stand in CONTRACT.md."""
-
-    TURN = 0
-    NOTE = 1
-    USER = 2
-    ASSISTANT = 3
-    REASONING = 4
-    TOOL = 5
-    CONTEXT = 6
-    HEADER = 7
-    SYSTEM = 8
-    COMPACTION = 9
-    RETRY = 10
-    FAILURE = 11
-    INTERRUPTED = 12
-    COMMAND = 13
-    PLAN = 14
-    TODO = 15
-    JOB = 16
-    APPROVAL = 17
-    SUBAGENT = 18
-    TITLE = 19
-    UNKNOWN = 20
-    DAMAGE = 21
-
-
-class Flag:
-    """Bits of the flags column."""
-
-    ERROR = 1
-    REPLACED = 2
-    """The model no longer sees it: a compaction or a new prompt took its place."""
-    ABSENT = 4
-    """A call of a tool that was not active."""
-    FRESH = 8
-    """A call of a tool that the latest change of this turn added."""
-    MARKED = 16
-    """By kind: a tool change (context), steering (user), nested (tool), from an earlier process (note)."""
-    DONE = 32
-    """A tool call with its result, a command with its end, a job that settled."""
-    CUT = 64
-    """An answer cut by the token limit or interrupted."""
-    SHORTENED = 128
-    """A result of which the model sees a shortened form."""
-
-
-class ChatIndex:
-    """Columns of the chat nodes, in the order of the log."""
-
-    def __init__(self) -> None:
-        self.kinds = bytearray()
-        self.rows = array("I")
-        """The row a node begins with; ascending."""
-        self.mids = array("i")
-        """A second row: the recorded call of a tool, the summary of a compaction, the insertion of a queued
-        prompt."""
-        self.ends = array("i")
-        """The row that completes it: result, end, decision; -1 while there is none."""
-        self.blocks = array("H")
-        """Position of the content block within the row's message."""
-        self.turns = array("i")
-        self.steps = array("H")
-        self.flags = bytearray()
-        self.sizes = array("I")
-        """Characters of text, for estimating heights."""
-        self.breaks = array("H")
-        """Line breaks in that text."""
-
-    def __len__(self) -> int:
-        return len(self.kinds)
-
-    def pop(self) -> None:
-        """Take the last node back."""
-        columns = (self.kinds, self.rows, self.mids, self.ends, self.blocks)
-        for column in (*columns, self.turns, self.steps, self.flags, self.sizes, self.breaks):
-            del column[-1]
-
-    def nodes_of_row(self, row: int) -> range:
-        """Nodes that begin with this row."""
-        return range(bisect_left(self.rows, row), bisect_right(self.rows, row))
-
-    def node_before(self, row: int) -> int:
-        """The last node that begins at or before this row, -1 if there is none."""
-        return bisect_right(self.rows, row) - 1
 
 
 class ChatFold:
@@ -117,7 +31,14 @@ class ChatFold:
         """Rows of a retry node: attempts, schedules and starts in order."""
         self.attempts: dict[int, int] = {}
         """The attempt that a failure or an interruption ended with."""
+        self.first_system = -1
+        """Row of the first system message."""
+        self.fork_row = -1
+        """Row of the last marker of an inherited part."""
+        self.inbox = Inbox()
         self._place = place
+        self._parts = array("I")
+        self._part_nodes = array("I")
         self._pending: dict[str, int] = {}
         self._nested: dict[str, int] = {}
         self._commands: dict[str, int] = {}
@@ -127,8 +48,7 @@ class ChatFold:
         self._retry_id = ""
         self._retry_node = -1
         self._compaction = -1
-        self._inbox: dict[str, list[tuple[int, int, str]]] = {"next-turn": [], "next-step": []}
-        self._prompted = False
+        self._compaction_id = ""
         self._untold = -1
 
     def handlers(self) -> dict[str, Any]:
@@ -181,21 +101,57 @@ class ChatFold:
             self.index.pop()
         self._untold = -1
 
+    def finish(self, row: int) -> None:
+        """The log has ended with this row: an open turn and prompts that still wait become nodes."""
+        before = len(self.index)
+        if self._place.index >= 0:
+            self._unfinished(row)
+        for item in self.inbox.waiting():
+            self.add(NodeKind.USER, row, block=item.position, flags=Flag.ABSENT, mid=item.row)
+        self.index.ending = len(self.index) - before
+
+    def reopen(self) -> None:
+        """More of the log follows: take back what `finish` added."""
+        for _ in range(self.index.ending):
+            self.attempts.pop(len(self.index) - 1, None)
+            self.index.pop()
+        self.index.ending = 0
+
+    def _unfinished(self, row: int) -> int:
+        node = self.add(NodeKind.INTERRUPTED, row)
+        if self._attempts:
+            self.attempts[node] = self._attempts[-1]
+        return node
+
+    def _part(self, row: int, node: int) -> None:
+        """A row that is shown by a node which begins with another one."""
+        if not self._parts or row > self._parts[-1]:
+            self._parts.append(row)
+            self._part_nodes.append(node)
+
+    def _node_of_part(self, row: int) -> int:
+        at = bisect_left(self._parts, row)
+        return self._part_nodes[at] if at < len(self._parts) and self._parts[at] == row else -1
+
     def replaced(self, row: int) -> None:
         """Mark the nodes of a message that left the surface."""
-        flags = self.index.flags
-        for node in self.index.nodes_of_row(row):
+        rows, flags = self.index.rows, self.index.flags
+        node = bisect_left(rows, row)
+        if node == len(rows) or rows[node] != row:
+            node = self._node_of_part(row)
+            if node >= 0:
+                flags[node] |= Flag.REPLACED
+            return
+        while node < len(rows) and rows[node] == row:
             flags[node] |= Flag.REPLACED
+            node += 1
 
-    def shortened(self, row: int) -> None:
-        """Mark the call whose result stands in this row: the model sees a shortened copy."""
-        index = self.index
-        for node in range(index.node_before(row), -1, -1):
-            if index.kinds[node] == NodeKind.TOOL and index.ends[node] == row:
-                index.flags[node] |= Flag.SHORTENED
-                return
-            if index.kinds[node] == NodeKind.TURN:
-                return
+    def shortened(self, row: int, by: int) -> None:
+        """Mark the call whose result stands in a row: the model sees the shortened copy in another."""
+        node = self._node_of_part(row)
+        if node >= 0:
+            self.index.flags[node] |= Flag.SHORTENED
+            self._part(by, node)
 
     def add(  # one argument a column
         self,
@@ -229,7 +185,12 @@ class ChatFold:
         return mark
 
     def _turn_start(self, row: int, record: r.TurnStart) -> None:
-        self._prompted = False
+        place = self._place
+        if place.index > 0 and place.turns[place.index - 1].is_open:
+            # Damage: the turn before has no end.
+            self.index.turns[self._unfinished(row)] = place.index - 1
+            self._leave_turn()
+        self._abandon_compaction()
         self.add(NodeKind.TURN, row)
 
     def _turn_end(self, row: int, record: r.TurnEnd) -> None:
@@ -240,6 +201,9 @@ class ChatFold:
                 self.attempts[node] = self._attempts[-1]
             if kind == "max-tokens":
                 self._cut_last_answer(node)
+        self._leave_turn()
+
+    def _leave_turn(self) -> None:
         self._pending.clear()
         self._nested.clear()
         self._attempts = []
@@ -260,17 +224,20 @@ class ChatFold:
         source = message.source.kind if message.source else ""
         if source == "compact-checkpoint" and self._compaction >= 0:
             # Shown by the compaction's own node.
+            self._part(row, self._compaction)
             return
         size, breaks = _measure(message.content)
         if source != "user":
             self.add(NodeKind.CONTEXT, row, size=size, breaks=breaks)
             return
-        steering = self._prompted and self._place.step > 1
-        self._prompted = True
+        # The prompt of a turn is claimed by its first step (spec session-format §4.4).
+        steering = self._place.step > 1
         self.add(NodeKind.USER, row, flags=Flag.MARKED if steering else 0, size=size, breaks=breaks)
 
     def _system(self, row: int, record: r.SystemMessage) -> None:
         size, breaks = _measure(record.data.message.content)
+        if self.first_system < 0:
+            self.first_system = row
         self.add(NodeKind.SYSTEM, row, size=size, breaks=breaks)
 
     def _developer(self, row: int, record: r.DeveloperMessage) -> None:
@@ -357,6 +324,7 @@ class ChatFold:
         index = self.index
         index.ends[node] = row
         index.flags[node] |= Flag.DONE
+        self._part(row, node)
         if message.isError:
             index.flags[node] |= Flag.ERROR
             turn = self._place.current
@@ -375,34 +343,30 @@ class ChatFold:
         self.index.flags[node] |= Flag.DONE | (Flag.ERROR if record.data.isError else 0)
 
     def _compaction_start(self, row: int, record: r.CompactionStart) -> None:
+        self._abandon_compaction()
         self._compaction = self.add(NodeKind.COMPACTION, row)
+        self._compaction_id = record.data.compactionId
+
+    def _abandon_compaction(self) -> None:
+        """The process that compacted was killed: no end follows (spec session-format §3, rule 13)."""
+        if self._compaction >= 0:
+            self.index.flags[self._compaction] |= Flag.CUT
+        self._compaction = -1
 
     def _compaction_summary(self, row: int, record: r.CompactionSummary) -> None:
-        if self._compaction >= 0:
+        if self._compaction >= 0 and record.data.compactionId == self._compaction_id:
             self.index.mids[self._compaction] = row
 
     def _compaction_end(self, row: int, record: r.CompactionEnd) -> None:
-        if self._compaction >= 0:
+        if self._compaction >= 0 and record.data.compactionId == self._compaction_id:
             self.index.ends[self._compaction] = row
-            self.index.flags[self._compaction] |= Flag.ERROR if record.data.error else Flag.DONE
-        self._compaction = -1
+            failed = record.data.error is not None
+            self.index.flags[self._compaction] |= Flag.ERROR if failed else Flag.DONE
+            self._compaction = -1
 
     def _spliced(self, row: int, record: r.Spliced) -> None:
-        data = record.data
-        waiting = self._inbox.get(data.target)
-        if waiting is None:
-            return
-        start = min(max(data.start, 0), len(waiting))
-        removed = waiting[start : start + max(data.removedCount, 0)]
-        arriving = [
-            (row, position, message.source.kind if message.source else "")
-            for position, message in enumerate(data.inserted)
-        ]
-        waiting[start : start + len(removed)] = arriving
-        if data.outcome == "canceled":
-            for inserted_row, position, kind in removed:
-                if kind == "user":
-                    self.add(NodeKind.USER, row, block=position, flags=Flag.CUT, mid=inserted_row)
+        for item in self.inbox.splice(row, record):
+            self.add(NodeKind.USER, row, block=item.position, flags=Flag.CUT, mid=item.row)
 
     def _command_run(self, row: int, record: r.CommandRun) -> None:
         self._commands[record.data.commandId] = self.add(NodeKind.COMMAND, row)
@@ -441,7 +405,9 @@ class ChatFold:
 
     def _end_seed(self, row: int, record: r.EndSeed) -> None:
         self.add(NodeKind.NOTE, row, flags=Flag.MARKED if record.data.inherited else 0)
-        self._compaction = -1
+        if record.data.inherited:
+            self.fork_row = row
+        self._abandon_compaction()
 
 
 def _measure(content: list[r.Block]) -> tuple[int, int]:
@@ -451,3 +417,6 @@ def _measure(content: list[r.Block]) -> tuple[int, int]:
         size += len(block.text)
         breaks += block.text.count("\n") + 1
     return size, max(0, breaks - 1)
+
+
+__all__ = ["ChatFold", "ChatIndex", "Flag", "NodeKind"]

@@ -12,14 +12,21 @@ from typing import Any
 
 from tui.nodes import chat as c
 from tui.nodes.chat_index import Flag, NodeKind
-from tui.nodes.content import content_of, message_of, partial_text, span_ms
+from tui.nodes.content import (
+    content_of,
+    foreign_chunks_at,
+    is_last_block,
+    message_of,
+    partial_text,
+    span_ms,
+)
 from tui.nodes.node_facts import base_facts, data_of, first_event, flags_of, later_event
 from tui.nodes.notices import HeaderNotice, ToolNotice, header_notice, tool_notice
 from tui.nodes.reading import Reading
 from tui.nodes.tool_nodes import tool_node
-from tui.session.events import Event
+from tui.session.events import DAMAGE_TYPE, Event
 from tui.session.json_value import as_array, as_count, as_object, as_text
-from tui.session.stream import block_spans
+from tui.session.stream import block_spans, finish
 from tui.session.tool_definition import by_name
 
 _RAW_SHOWN = 4096
@@ -31,12 +38,15 @@ def chat_node(reading: Reading, index: int) -> c.ChatNode:
 
 
 def _turn(reading: Reading, index: int) -> c.TurnNode:
-    turn = reading.turns.turns[reading.chat.index.turns[index]]
+    at = reading.chat.index.turns[index]
+    turn = reading.turns.turns[at]
+    running = reading.turns.is_running(at)
+    given_up = turn.is_open and (reading.complete or not running)
     return c.TurnNode(
         **base_facts(reading, index),
         number=turn.number,
         is_open=turn.is_open,
-        reason=turn.reason,
+        reason="open" if given_up else turn.reason,
         duration_ms=turn.duration_ms,
         steps=turn.steps,
         calls=turn.calls,
@@ -51,7 +61,9 @@ def _turn(reading: Reading, index: int) -> c.TurnNode:
 
 def _note(reading: Reading, index: int) -> c.NoteNode:
     forked = bool(flags_of(reading, index) & Flag.MARKED)
-    parent = reading.log.header.parent_session or ""
+    # Markers of ancestors stay inside the inherited part; only the last one is this session's own fork.
+    own = reading.chat.fork_row == reading.chat.index.rows[index]
+    parent = reading.log.header.parent_session or "" if own else ""
     return c.NoteNode(
         **base_facts(reading, index), what="forked" if forked else "resumed", parent=parent if forked else ""
     )
@@ -60,13 +72,31 @@ def _note(reading: Reading, index: int) -> c.NoteNode:
 def _user(reading: Reading, index: int) -> c.UserNode:
     flags = flags_of(reading, index)
     base = base_facts(reading, index)
-    if flags & Flag.CUT:
-        inserted = as_array(data_of(later_event(reading, reading.chat.index.mids[index])).get("inserted"))
-        block = base["block"]
-        message = as_object(inserted[block]) if block < len(inserted) else {}
-        return c.UserNode(**base, content=content_of(message.get("content")), discarded=True)
+    if flags & (Flag.CUT | Flag.ABSENT):
+        return _waiting_prompt(reading, index, base)
     message = message_of(first_event(reading, index))
-    return c.UserNode(**base, content=content_of(message.get("content")), steering=bool(flags & Flag.MARKED))
+    header, source = reading.log.header, as_object(message.get("source"))
+    return c.UserNode(
+        **base,
+        content=content_of(message.get("content")),
+        steering=bool(flags & Flag.MARKED),
+        task=header.origin == "subagent"
+        and base["row"] > reading.chat.fork_row
+        and not (reading.log.partial and header.is_seeded and reading.chat.fork_row < 0)
+        and not source.get("principal"),
+    )
+
+
+def _waiting_prompt(reading: Reading, index: int, base: dict[str, Any]) -> c.UserNode:
+    """A prompt that never left the inbox; its text stands where it was inserted."""
+    flags, inserted_row = flags_of(reading, index), reading.chat.index.mids[index]
+    inserted = as_array(data_of(later_event(reading, inserted_row)).get("inserted"))
+    message = as_object(inserted[base["block"]]) if base["block"] < len(inserted) else {}
+    queued = bool(flags & Flag.ABSENT)
+    if queued:
+        base["seq"], base["time_ms"] = reading.log.seq(inserted_row), reading.log.time(inserted_row) or None
+        base["turn"] = base["step"] = None
+    return c.UserNode(**base, content=content_of(message.get("content")), discarded=not queued, queued=queued)
 
 
 def _answer_block(reading: Reading, index: int) -> tuple[Event, dict[str, Any], Any]:
@@ -81,25 +111,37 @@ def _assistant(reading: Reading, index: int) -> c.AssistantNode:
     event, message, entry = _answer_block(reading, index)
     block, source = as_object(entry), as_object(message.get("source"))
     kind = as_text(block.get("type"))
-    cut = bool(flags_of(reading, index) & Flag.CUT)
-    interrupted = as_object(event.data).get("interrupted") is True
+    text = as_text(block.get("text")) if kind == "text" else ""
+    interrupted, truncated = _cuts(reading, index, event)
     return c.AssistantNode(
         **base_facts(reading, index),
-        text=as_text(block.get("text")) if kind == "text" else "",
+        text=text,
         provider=as_text(source.get("provider")),
         model=as_text(source.get("model")),
-        interrupted=cut and interrupted,
-        truncated=cut and not interrupted,
-        empty=entry is None,
+        interrupted=interrupted,
+        truncated=truncated,
+        empty=entry is None or (kind == "text" and not text.strip()),
         foreign=None if kind == "text" or entry is None else c.ForeignBlock(type=kind, data=entry),
+        foreign_chunks=foreign_chunks_at(event, reading.chat.index.blocks[index]),
     )
+
+
+def _cuts(reading: Reading, index: int, event: Event) -> tuple[bool, bool]:
+    """Whether this piece of answer was interrupted, and whether the token limit cut it."""
+    data = data_of(event)
+    cut = bool(flags_of(reading, index) & Flag.CUT)
+    if data.get("interrupted") is True:
+        return cut, False
+    if not cut and is_last_block(event, reading.chat.index.blocks[index]):
+        end = finish(data.get("stream"))
+        cut = end is not None and end.kind == "max-tokens"
+    return False, cut
 
 
 def _reasoning(reading: Reading, index: int) -> c.ReasoningNode:
     event, _, entry = _answer_block(reading, index)
     data = as_object(event.data)
-    cut = bool(flags_of(reading, index) & Flag.CUT)
-    interrupted = data.get("interrupted") is True
+    interrupted, truncated = _cuts(reading, index, event)
     position = reading.chat.index.blocks[index]
     thought = [span for span in block_spans(data.get("stream")) if span.type == "reasoning"]
     # Block indexes of a stream are the provider's; the n-th reasoning block of the message is the n-th of
@@ -111,8 +153,9 @@ def _reasoning(reading: Reading, index: int) -> c.ReasoningNode:
         **base_facts(reading, index),
         text=as_text(as_object(entry).get("text")),
         duration_ms=span_ms(span.first_ms, span.last_ms) if span is not None else None,
-        truncated=cut and not interrupted,
-        interrupted=cut and interrupted,
+        truncated=truncated,
+        interrupted=interrupted,
+        foreign_chunks=foreign_chunks_at(event, position),
     )
 
 
@@ -145,7 +188,8 @@ def notice_at(reading: Reading, seq: int) -> ToolNotice | None:
 
 def header_notice_at(reading: Reading, seq: int) -> HeaderNotice:
     """What the request header at this number says and changes."""
-    entry = next((header for header in reversed(reading.tools.headers) if header.seq == seq), None)
+    position = reading.header_positions.get(seq, -1)
+    entry = reading.tools.headers[position] if position >= 0 else None
     change = reading.tools.header_change_at(seq)
     if entry is None or change is None:
         tools = entry.tools if entry is not None else ()
@@ -157,11 +201,11 @@ def header_notice_at(reading: Reading, seq: int) -> HeaderNotice:
             removed=(),
             reordered=False,
             config_changed=(),
-            series_cause="initial" if entry is not None else None,
+            series_cause="initial" if entry is not None and not reading.log.partial else None,
             tool_count=len(tools),
             model=entry.model if entry is not None else "",
             provider=entry.provider if entry is not None else "",
-            first=True,
+            first=not reading.log.partial,
         )
     return header_notice(
         change,
@@ -174,7 +218,17 @@ def header_notice_at(reading: Reading, seq: int) -> HeaderNotice:
 
 def _header(reading: Reading, index: int) -> c.HeaderNode:
     base = base_facts(reading, index)
-    return c.HeaderNode(**base, notice=header_notice_at(reading, base["seq"] or 0))
+    notice = header_notice_at(reading, base["seq"] if base["seq"] is not None else -1)
+    return c.HeaderNode(**base, notice=notice, told=_told(reading, index, notice))
+
+
+def _told(reading: Reading, index: int, notice: HeaderNotice) -> bool:
+    """True if the node after a header is a tool change that tells its added and removed names."""
+    columns = reading.chat.index
+    after = index + 1
+    if not (notice.added or notice.removed) or after >= len(columns):
+        return False
+    return columns.kinds[after] == NodeKind.CONTEXT and bool(columns.flags[after] & Flag.MARKED)
 
 
 def _system(reading: Reading, index: int) -> c.SystemNode:
@@ -187,11 +241,9 @@ def system_change(reading: Reading, event: Event, text: str) -> c.SystemChange:
     """What a system message does to the prompt (spec session-format §4.3)."""
     if isinstance(event.surface_op, dict):
         return "replaced" if text else "cleared"
-    if not text:
-        return "cleared"
-    columns = reading.chat.index
-    first = next((n for n in range(len(columns)) if columns.kinds[n] == NodeKind.SYSTEM), -1)
-    return "initial" if first >= 0 and columns.rows[first] == event.row else "appended"
+    # The first one is the head even if it is empty; an empty one that is only appended clears nothing.
+    first = event.row == reading.chat.first_system and not reading.log.partial
+    return "initial" if first else "appended"
 
 
 def _compaction(reading: Reading, index: int) -> c.CompactionNode:
@@ -205,7 +257,7 @@ def _compaction(reading: Reading, index: int) -> c.CompactionNode:
         summary=content_of(summary.get("summary")).text,
         shadowed=len(as_array(summary.get("shadowedSeqs"))),
         shadowed_tokens=as_count(summary.get("shadowedTokenCount")) or 0,
-        state=state or ("abandoned" if reading.complete else "running"),
+        state=state or ("abandoned" if reading.complete or flags & Flag.CUT else "running"),
         error=as_text(ended.get("error")),
         by_command="sourceCommandId" in data_of(log.event(row)),
         duration_ms=span_ms(log.time(row), log.time(end)) if end >= 0 else None,
@@ -275,15 +327,32 @@ def _failure(reading: Reading, index: int) -> c.FailureNode:
 
 
 def _interrupted(reading: Reading, index: int) -> c.InterruptedNode:
-    reason = as_object(data_of(first_event(reading, index)).get("reason"))
-    why = reason.get("reason")
+    event = first_event(reading, index)
     attempt = later_event(reading, reading.chat.attempts.get(index, -1))
+    if reading.log.type_name(event.row) != "turn/end":
+        return _unfinished(reading, index, attempt)
+    reason = as_object(data_of(event).get("reason"))
+    why = reason.get("reason")
     return c.InterruptedNode(
         **base_facts(reading, index),
         reason=as_text(reason.get("kind")),
         cause=as_text(as_object(why).get("kind")),
         detail=as_text(as_object(why).get("reason")) or as_text(why),
         partial=partial_text(attempt),
+    )
+
+
+def _unfinished(reading: Reading, index: int, attempt: Event | None) -> c.InterruptedNode:
+    """A turn without an end: the process was killed, or (not at the end of the log) its end is lost."""
+    log, base = reading.log, base_facts(reading, index)
+    last = base["row"] - 1 if log.type_name(base["row"]) == "turn/start" else base["row"]
+    while last > 0 and log.type_name(last) == DAMAGE_TYPE:
+        last -= 1
+    seq = log.seq(last)
+    base["seq"], base["time_ms"] = seq if seq >= 0 else None, log.time(last) or None
+    base["repeated"], base["fault"] = False, None
+    return c.InterruptedNode(
+        **base, reason="open", last=log.type_name(last), cause="", detail="", partial=partial_text(attempt)
     )
 
 

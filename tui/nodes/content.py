@@ -46,8 +46,42 @@ def _attachment(kind: str, ref: dict[str, Any]) -> Attachment:
 
 
 def span_ms(start: int, end: int) -> int | None:
-    """A duration from two recorded times; None where the clock ran back."""
-    return end - start if end >= start else None
+    """A duration from two recorded times; None where one of them is missing or the clock ran back."""
+    return end - start if end >= start > 0 else None
+
+
+def is_last_block(event: Event, position: int) -> bool:
+    """True for the last content block of an answer, and for the node of an answer without content."""
+    return position >= len(as_array(message_of(event).get("content"))) - 1
+
+
+def foreign_chunks_at(event: Event, position: int) -> tuple[ForeignBlock, ...]:
+    """The unknown parts of an answer's stream, for the node of its last content block."""
+    if event.type != "assistant/message" or not is_last_block(event, position):
+        return ()
+    return foreign_chunks(as_object(event.data).get("stream"))
+
+
+_CHUNKS = frozenset({"block-start", "block-end", "text-delta", "reasoning-delta", "tool-call-delta", "usage"})
+_RUNS = frozenset({"text-chunks", "reasoning-chunks", "tool-call-chunks"})
+_FINISHES = frozenset({"stop", "tool-calls", "max-tokens", "error", "aborted"})
+
+
+def foreign_chunks(stream: Any) -> tuple[ForeignBlock, ...]:
+    """The records and chunks of a stream that are of a kind spec session-format §4.5 does not know."""
+    found: list[ForeignBlock] = []
+    for record in as_array(stream):
+        kind = as_text(as_object(record).get("type"))
+        if kind in _RUNS:
+            continue
+        value = as_object(record).get("chunk") if kind == "chunk" else record
+        chunk = as_object(value)
+        name = as_text(chunk.get("type"))
+        if name == "finish" and as_text(as_object(chunk.get("reason")).get("kind")) in _FINISHES:
+            continue
+        if kind != "chunk" or name not in _CHUNKS:
+            found.append(ForeignBlock(type=name, data=value))
+    return tuple(found)
 
 
 def partial_text(event: Event | None) -> str:

@@ -27,6 +27,8 @@ def base_facts(reading: Reading, index: int) -> dict[str, Any]:
         "step": columns.steps[index] or None,
         "time_ms": time or None,
         "replaced": bool(columns.flags[index] & Flag.REPLACED),
+        "repeated": log.is_repeat(row),
+        "fault": log.damage_at(row),
     }
 
 

@@ -7,8 +7,9 @@ format §4.3).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 from tui.session.tool_changes import HeaderChange, ToolChange
 from tui.session.tool_definition import ToolDefinition
@@ -33,8 +34,7 @@ def tool_name(name: str) -> ToolName:
     return ToolName("", name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolLine:
+class ToolLine(msgspec.Struct, frozen=True, kw_only=True):
     """One tool of a notice."""
 
     name: str
@@ -45,8 +45,7 @@ class ToolLine:
     definition: ToolDefinition | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolNotice:
+class ToolNotice(msgspec.Struct, frozen=True, kw_only=True):
     """A change of the active tools, as one developer message recorded it."""
 
     seq: int
@@ -78,8 +77,7 @@ class ToolNotice:
         return tuple(dict.fromkeys(server for server in names if server))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeaderNotice:
+class HeaderNotice(msgspec.Struct, frozen=True, kw_only=True):
     """What a request header changed against the one before it."""
 
     seq: int

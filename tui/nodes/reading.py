@@ -37,6 +37,8 @@ class Reading:
         self.title = ""
         self.provider = ""
         self.model = ""
+        self.header_positions: dict[int, int] = {}
+        """Position of a header, by its seq, among those of `tools`."""
         self.models: dict[str, None] = {}
         """Models in order of first use."""
         self.context_window: int | None = None
@@ -58,6 +60,7 @@ class Reading:
     def tail(self, want: int) -> Reading | None:
         """A reading of about the last `want` bytes; None where the log is hardly longer."""
         tail = Reading()
+        tail.chat.inbox.partial = True
         opened = open_tail(self.log, want, tail)
         if opened is None:
             return None
@@ -80,7 +83,15 @@ class Reading:
         if not self._reader.step(seconds):
             return False
         self.trajectory.finish()
+        if len(self.log):
+            self.chat.finish(len(self.log) - 1)
         return True
+
+    def reopen(self) -> None:
+        """More of the log follows: take back what was folded because it had ended."""
+        self.trajectory.reopen()
+        self.chat.reopen()
+        self.log.complete = False
 
     def read_all(self) -> Reading:
         """Read to the end; returns itself."""
@@ -142,20 +153,24 @@ class Reading:
         if isinstance(op, str):
             self.surface.append(record.seq)
             return
+        log, shortened = self.log, isinstance(record, r.ToolResult)
+        healthy, base = log.index.seqs is None, log.index.base_seq
         for seq in self.surface.replace(record.seq, op.startSeq, op.endSeq):
-            shadowed = self.log.row_of_seq(seq)
-            if shadowed is None:
-                continue
-            self.trajectory.replaced(shadowed)
-            if self.log.type_name(shadowed) == "tool/result":
-                if isinstance(record, r.ToolResult):
-                    self.chat.shortened(shadowed)
-            else:
-                self.chat.replaced(shadowed)
+            for shadowed in (seq - base,) if healthy and seq >= base else log.rows_of_seq(seq):
+                if shortened:
+                    self.chat.shortened(shadowed, row)
+                    self.trajectory.shortened(shadowed, row)
+                elif shadowed != row:
+                    self.chat.replaced(shadowed)
+                    self.trajectory.replaced(shadowed)
 
     def _header(self, row: int, record: r.RequestHeaderRow) -> None:
         place = self.turns
-        data = msgspec.json.decode(record.data)
+        try:
+            data = msgspec.json.decode(record.data)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            data = self.log.event(row).data
+        self.header_positions[record.seq] = len(self.tools.headers)
         change = self.tools.apply_header(record.seq, self.turn_number(place.index), place.step or None, data)
         self.chat.active = self.tools.active_names()
         entry = self.tools.headers[-1]
@@ -163,6 +178,8 @@ class Reading:
         self.models[entry.model] = None
         if change is None:
             return
+        if change.added:
+            self.chat.fresh = frozenset(change.added)
         if change.redefined or change.config_changed:
             self.chat.header(row, untold=False)
         elif change.added or change.removed:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from tui.nodes.chat import ToolNode, ToolState
 from tui.nodes.chat_index import Flag
-from tui.nodes.content import content_of, message_of, span_ms
+from tui.nodes.content import content_of, foreign_chunks_at, message_of, span_ms
 from tui.nodes.node_facts import base_facts, data_of, flags_of, later_event
 from tui.nodes.reading import Reading
+from tui.session.events import Event
 from tui.session.json_text import compact
 from tui.session.json_value import as_array, as_object, as_text
 
@@ -27,7 +28,7 @@ def tool_node(reading: Reading, index: int) -> ToolNode:
     position = columns.blocks[index]
     blocks = as_array(message_of(first).get("content")) if first.type == "assistant/message" else []
     block = as_object(blocks[position]) if position < len(blocks) else {}
-    called = data_of(call)
+    called = data_of(call) or cited_call(reading, result)
     message = as_object(data_of(result).get("message"))
     error = as_object(data_of(result).get("error"))
     base = base_facts(reading, index)
@@ -50,7 +51,17 @@ def tool_node(reading: Reading, index: int) -> ToolNode:
         availability=availability,
         availability_seq=availability_seq,
         shortened=bool(flags_of(reading, index) & Flag.SHORTENED),
+        foreign_chunks=foreign_chunks_at(first, position),
     )
+
+
+def cited_call(reading: Reading, result: Event | None) -> dict[str, Any]:
+    """The call that a result without one of its own cites: it was answered before, or lies in damage."""
+    for seq in (result.source_event_seqs or ())[:1] if result is not None else ():
+        for row in reading.log.rows_of_seq(seq):
+            if reading.log.type_name(row) == "tool/call":
+                return data_of(reading.log.event(row))
+    return {}
 
 
 def _nested_tool(reading: Reading, index: int) -> ToolNode:
@@ -79,13 +90,7 @@ def _tool_state(reading: Reading, index: int) -> ToolState:
     flags, columns = flags_of(reading, index), reading.chat.index
     if flags & Flag.DONE:
         return "error" if flags & Flag.ERROR else "ok"
-    turn = columns.turns[index]
-    if (
-        turn >= 0
-        and reading.turns.turns[turn].is_open
-        and turn == len(reading.turns.turns) - 1
-        and not reading.complete
-    ):
+    if not reading.complete and reading.turns.is_running(columns.turns[index]):
         return "running"
     return "no-result" if columns.mids[index] >= 0 else "not-started"
 

@@ -7,14 +7,16 @@ only where a stream is (CONTRACT.md).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from tui.nodes.chat import SystemChange
+import msgspec
+
+from tui.nodes.chat import ForeignBlock, SystemChange
 from tui.nodes.chat_nodes import header_notice_at, notice_at, system_change
-from tui.nodes.content import content_of, message_of, partial_text
+from tui.nodes.content import content_of, foreign_chunks, message_of, partial_text, span_ms
 from tui.nodes.notices import HeaderNotice, ToolNotice
 from tui.nodes.reading import Reading
+from tui.nodes.tool_nodes import cited_call
 from tui.nodes.trajectory_index import RowFlag, RowKind
 from tui.session.damage import Damage
 from tui.session.events import Event
@@ -47,8 +49,7 @@ BOOKKEEPING = frozenset(
 """Events that keep the books of the program; a reader rarely wants them."""
 
 
-@dataclass(frozen=True, slots=True)
-class RowUsage:
+class RowUsage(msgspec.Struct, frozen=True):
     """Tokens of one request as the provider counted them; `input` is the uncached part."""
 
     input: int
@@ -58,8 +59,7 @@ class RowUsage:
     reasoning: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrajectoryRow:
+class TrajectoryRow(msgspec.Struct, frozen=True, kw_only=True):
     """One record."""
 
     index: int
@@ -96,6 +96,13 @@ class TrajectoryRow:
     header_notice: HeaderNotice | None = None
     system_change: SystemChange | None = None
     damage: Damage | None = None
+    """The fault that the row stands for, or that its record has."""
+    repeated: bool = False
+    """Its number stands on an earlier row already (damage)."""
+    shortened: bool = False
+    """The model now sees a shortened result."""
+    foreign_chunks: tuple[ForeignBlock, ...] = ()
+    """Parts of an answer's stream of unknown kinds."""
 
 
 _GIST = 400
@@ -119,9 +126,10 @@ def row_times(reading: Reading, index: int) -> tuple[int, int]:
     """When a row's work began and ended, Unix milliseconds; equal for a moment."""
     columns, log = reading.trajectory.index, reading.log
     row, start, end = columns.rows[index], columns.starts[index], columns.ends[index]
-    if start >= 0:
-        return log.time(start), log.time(row)
-    return log.time(row), log.time(end) if end >= 0 else log.time(row)
+    first, last = (start, row) if start >= 0 else (row, end if end >= 0 else row)
+    begun, ended = log.time(first), log.time(last)
+    # A time that is missing or unreadable is kept as 0.
+    return begun or ended, ended or begun
 
 
 def _base(reading: Reading, index: int) -> dict[str, Any]:
@@ -137,20 +145,27 @@ def _base(reading: Reading, index: int) -> dict[str, Any]:
         "step": columns.steps[index] or None,
         "type": log.type_name(row),
         "time_ms": log.time(row) or None,
+        "started_ms": log.time(row) or None,
         "end_seq": log.seq(end) if end >= 0 else None,
         "request": columns.requests[index] or None,
         "replaced": bool(columns.flags[index] & RowFlag.REPLACED),
+        "damage": log.damage_at(row),
+        "repeated": log.is_repeat(row),
     }
 
 
 def _timed(reading: Reading, index: int) -> dict[str, Any]:
-    """Start and duration where both are recorded in order."""
-    start, end = row_times(reading, index)
-    columns = reading.trajectory.index
-    times: dict[str, Any] = {"started_ms": start}
-    if columns.starts[index] >= 0 or columns.ends[index] >= 0:
-        times["duration_ms"] = end - start if end >= start else None
-    return times
+    """The members of `_base` with start and duration, where both are recorded in order."""
+    columns, log = reading.trajectory.index, reading.log
+    row, start, end = columns.rows[index], columns.starts[index], columns.ends[index]
+    base = _base(reading, index)
+    if columns.kinds[index] == RowKind.ASSISTANT:
+        # An answer is logged when it has come: its own time is its end.
+        base["started_ms"] = (log.time(start) or None) if start >= 0 else None
+        base["duration_ms"] = span_ms(log.time(start), log.time(row)) if start >= 0 else None
+    elif end >= 0:
+        base["duration_ms"] = span_ms(log.time(row), log.time(end))
+    return base
 
 
 def _event_of(reading: Reading, index: int) -> Event:
@@ -237,8 +252,10 @@ def _assistant(reading: Reading, index: int) -> TrajectoryRow:
     flags, start = columns.flags[index], columns.starts[index]
     first = first_delta_ms(data.get("stream"))
     began = reading.log.time(start) if start >= 0 else None
-    ttft = first - began if first is not None and began is not None and first >= began else None
-    base: dict[str, Any] = {**_base(reading, index), **_timed(reading, index), "ttft_ms": ttft}
+    base = _timed(reading, index)
+    if first is not None and began is not None:
+        base["ttft_ms"] = span_ms(began, first)
+    base["foreign_chunks"] = foreign_chunks(data.get("stream"))
     if flags & RowFlag.ATTEMPT:
         return _attempt_row(base, event)
     message = message_of(event)
@@ -250,6 +267,8 @@ def _assistant(reading: Reading, index: int) -> TrajectoryRow:
     status: RowStatus = "ok"
     if flags & RowFlag.CUT:
         status = "interrupted" if data.get("interrupted") is True else "truncated"
+    elif (end := finish(data.get("stream"))) is not None and end.kind == "max-tokens":
+        status = "truncated"
     return TrajectoryRow(
         **base,
         title=as_text(source.get("model")),
@@ -282,16 +301,18 @@ def _tool(reading: Reading, index: int) -> TrajectoryRow:
     data = as_object(event.data)
     result = as_object(log.event(end).data) if end >= 0 else {}
     if event.type == "tool/result":
-        result = data
+        # Its call was answered before, or lies in damage.
+        result, data = data, cited_call(reading, event)
     error = as_object(result.get("error"))
     nested = bool(flags & RowFlag.NESTED)
     arguments = data.get("arguments")
     call_id = data.get("subCallId") if nested else data.get("callId")
-    status: RowStatus = "no-result" if reading.complete else "running"
+    status: RowStatus = "no-result"
     if flags & RowFlag.DONE:
         status = "error" if flags & RowFlag.ERROR else "ok"
+    elif not reading.complete and reading.turns.is_running(columns.turns[index]):
+        status = "running"
     return TrajectoryRow(
-        **_base(reading, index),
         **_timed(reading, index),
         title=as_text(data.get("name")),
         gist=_short(
@@ -301,6 +322,7 @@ def _tool(reading: Reading, index: int) -> TrajectoryRow:
         error_code=as_text(error.get("code")),
         call_id=as_text(call_id) or as_text(as_object(result.get("message")).get("toolCallId")) or None,
         parent_call_id=as_text(data.get("parentCallId")) or None if nested else None,
+        shortened=bool(flags & RowFlag.CUT),
     )
 
 
@@ -315,12 +337,11 @@ def _compaction(reading: Reading, index: int) -> TrajectoryRow:
     flags, mid, end = columns.flags[index], columns.mids[index], columns.ends[index]
     summary = as_object(log.event(mid).data) if mid >= 0 else {}
     ended = as_object(log.event(end).data) if end >= 0 else {}
-    status: RowStatus = "no-result" if reading.complete else "running"
+    status: RowStatus = "interrupted" if reading.complete or flags & RowFlag.CUT else "running"
     if flags & (RowFlag.DONE | RowFlag.ERROR):
         status = "failed" if flags & RowFlag.ERROR else "ok"
     text = as_text(ended.get("error")) or content_of(summary.get("summary")).text
     return TrajectoryRow(
-        **_base(reading, index),
         **_timed(reading, index),
         title=as_text(summary.get("model")) or "compaction",
         gist=_short(text),
@@ -362,7 +383,6 @@ def _unknown(reading: Reading, index: int) -> TrajectoryRow:
         gist=_short(event_gist(event)),
         ignorable=record.ignorable if record is not None else event.ignorable,
         known=record.known if record is not None else False,
-        damage=reading.log.damage_at(event.row),
     )
 
 
@@ -373,7 +393,6 @@ def _damage(reading: Reading, index: int) -> TrajectoryRow:
         title=damage.code if damage is not None else "",
         gist=damage.reason if damage is not None else "",
         status="error",
-        damage=damage,
     )
 
 

@@ -46,6 +46,7 @@ class RowFlag:
     ATTEMPT = 32
     """A model request that gave no message."""
     CUT = 64
+    """An answer cut short; a compaction that never ended; a call of whose result the model sees less."""
     UNANSWERED = 128
     """A request of which the log holds no answer: the process was killed."""
 
@@ -93,7 +94,11 @@ class TrajectoryFold:
         self._calls: dict[str, int] = {}
         self._nested: dict[str, int] = {}
         self._compaction = -1
+        self._compaction_id = ""
         self._accepted = -1
+        self._counted_at_end = -1
+        self._results = array("I")
+        self._result_calls = array("I")
 
     def handlers(self) -> dict[str, Any]:
         return {
@@ -112,6 +117,7 @@ class TrajectoryFold:
             "llm/retry-started": self._begins,
             "step/start": self._step_start,
             "step/end": self._step_end,
+            "turn/start": self._turn_start,
             "turn/end": self._turn_end,
             "compaction/start": self._compaction_start,
             "compaction/summary": self._compaction_summary,
@@ -132,13 +138,39 @@ class TrajectoryFold:
 
     def finish(self) -> None:
         """The log has ended: a request without an answer counts now."""
+        self._counted_at_end = self._accepted
         self._count_unanswered()
 
+    def reopen(self) -> None:
+        """More of the log follows: take back what `finish` counted."""
+        if self._counted_at_end >= 0:
+            self.index.requests[self._counted_at_end] = 0
+            self.index.flags[self._counted_at_end] &= ~RowFlag.UNANSWERED
+            self.request_count -= 1
+            self._accepted = self._counted_at_end
+        self._counted_at_end = -1
+
     def replaced(self, row: int) -> None:
-        """Mark the record of a message that left the surface."""
-        found = self.index.exactly(row)
-        if found is not None:
+        """Mark the record of a message that left the surface; a result's is its call's."""
+        rows = self.index.rows
+        found = bisect_left(rows, row)
+        if found == len(rows) or rows[found] != row:
+            found = self._call_of_result(row)
+        if found >= 0:
             self.index.flags[found] |= RowFlag.REPLACED
+
+    def shortened(self, row: int, by: int) -> None:
+        """Mark the call whose result stands in a row: the model sees the shortened copy in another."""
+        found = self._call_of_result(row)
+        if found >= 0:
+            self.index.flags[found] |= RowFlag.CUT
+            if self._results[-1] < by:
+                self._results.append(by)
+                self._result_calls.append(found)
+
+    def _call_of_result(self, row: int) -> int:
+        at = bisect_left(self._results, row)
+        return self._result_calls[at] if at < len(self._results) and self._results[at] == row else -1
 
     def mark_tool_change(self, row: int) -> None:
         found = self.index.exactly(row)
@@ -148,7 +180,8 @@ class TrajectoryFold:
     def add(self, kind: int, row: int, flags: int = 0, start: int = -1, request: int = 0) -> int:
         """Append a row; returns its position."""
         index, place = self.index, self._place
-        index.kinds.append(kind)
+        kinds = index.kinds
+        kinds.append(kind)
         index.rows.append(row)
         index.starts.append(start)
         index.mids.append(-1)
@@ -158,7 +191,7 @@ class TrajectoryFold:
         index.steps.append(step if 0 <= step < 65536 else 0)
         index.requests.append(request)
         index.flags.append(flags)
-        return len(index.kinds) - 1
+        return len(kinds) - 1
 
     def _request(self) -> int:
         self.request_count += 1
@@ -200,6 +233,8 @@ class TrajectoryFold:
             found = self.add(RowKind.TOOL, row)
         self.index.ends[found] = row
         self.index.flags[found] |= RowFlag.DONE | (RowFlag.ERROR if record.data.message.isError else 0)
+        self._results.append(row)
+        self._result_calls.append(found)
 
     def _nested_start(self, row: int, record: r.NestedStart) -> None:
         self._nested[record.data.subCallId] = self.add(RowKind.TOOL, row, RowFlag.NESTED)
@@ -227,24 +262,33 @@ class TrajectoryFold:
         self.add(RowKind.RETRY, row)
 
     def _step_start(self, row: int, record: Any) -> None:
+        self._count_unanswered()
         self.add(RowKind.EVENT, row)
         self._start = row
-        self._accepted = -1
+
+    def _turn_start(self, row: int, record: Any) -> None:
+        self._leave_turn()
+        self.add(RowKind.EVENT, row)
 
     def _step_end(self, row: int, record: Any) -> None:
         self._count_unanswered()
         self.add(RowKind.EVENT, row)
 
     def _turn_end(self, row: int, record: r.TurnEnd) -> None:
-        self._count_unanswered()
         kind = record.data.reason.kind
         at = self.add(RowKind.EVENT if kind == "completed" else RowKind.FAILURE, row)
         if kind != "completed":
             self.index.flags[at] |= RowFlag.ERROR
         if kind == "max-tokens":
             self._cut_last_answer(at)
+        self._leave_turn()
+
+    def _leave_turn(self) -> None:
+        self._count_unanswered()
+        self._abandon_compaction()
         self._calls.clear()
         self._nested.clear()
+        self._start = -1
 
     def _cut_last_answer(self, before: int) -> None:
         for at in range(before - 1, max(-1, before - 64), -1):
@@ -252,22 +296,30 @@ class TrajectoryFold:
                 self.index.flags[at] |= RowFlag.CUT
                 return
 
-    def _compaction_start(self, row: int, record: Any) -> None:
+    def _compaction_start(self, row: int, record: r.CompactionStart) -> None:
+        self._abandon_compaction()
         self._compaction = self.add(RowKind.COMPACTION, row, request=self._request())
+        self._compaction_id = record.data.compactionId
 
-    def _compaction_summary(self, row: int, record: Any) -> None:
+    def _abandon_compaction(self) -> None:
         if self._compaction >= 0:
+            self.index.flags[self._compaction] |= RowFlag.CUT
+        self._compaction = -1
+
+    def _compaction_summary(self, row: int, record: r.CompactionSummary) -> None:
+        if self._compaction >= 0 and record.data.compactionId == self._compaction_id:
             self.index.mids[self._compaction] = row
         else:
             self.add(RowKind.EVENT, row)
 
     def _compaction_end(self, row: int, record: r.CompactionEnd) -> None:
-        if self._compaction >= 0:
+        if self._compaction >= 0 and record.data.compactionId == self._compaction_id:
             self.index.ends[self._compaction] = row
-            self.index.flags[self._compaction] |= RowFlag.ERROR if record.data.error else RowFlag.DONE
+            failed = record.data.error is not None
+            self.index.flags[self._compaction] |= RowFlag.ERROR if failed else RowFlag.DONE
+            self._compaction = -1
         else:
             self.add(RowKind.EVENT, row)
-        self._compaction = -1
 
     def _delivered(self, row: int, record: Any) -> None:
         at = self.add(RowKind.EVENT, row)
@@ -283,5 +335,5 @@ class TrajectoryFold:
 
     def _end_seed(self, row: int, record: Any) -> None:
         self._count_unanswered()
-        self._compaction = -1
+        self._abandon_compaction()
         self.add(RowKind.EVENT, row)

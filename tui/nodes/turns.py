@@ -13,6 +13,7 @@ import msgspec
 from tui.session.records import (
     AssistantMessage,
     CompactionSummary,
+    EndSeed,
     StepStart,
     TurnEnd,
     TurnStart,
@@ -40,6 +41,8 @@ class Turn(msgspec.Struct, gc=False):
     output_tokens: int = 0
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
+    implied: bool = False
+    """Its start is not in the log (or not in the part that was read); `start_row` is its first known row."""
 
     @property
     def is_open(self) -> bool:
@@ -48,8 +51,9 @@ class Turn(msgspec.Struct, gc=False):
     @property
     def duration_ms(self) -> int | None:
         """From the log's own times; None while open or where the clock ran back."""
-        span = self.end_ms - self.start_ms
-        return span if self.end_row >= 0 and span >= 0 else None
+        if self.end_row < 0 or self.implied:
+            return None
+        return self.end_ms - self.start_ms if self.end_ms >= self.start_ms > 0 else None
 
     @property
     def tokens(self) -> int:
@@ -94,7 +98,8 @@ class TurnsFold:
         """Position of the open turn in `turns`, -1 between turns."""
         self.step = 0
         """Number of the open step, 0 between steps."""
-        self._outside = Usage()
+        self._used = Usage()
+        self._inherited = Usage()
 
     def handlers(self) -> dict[str, Any]:
         return {
@@ -104,6 +109,7 @@ class TurnsFold:
             "step/end": self._step_end,
             "assistant/message": self._answer,
             "compaction/summary": self._summary,
+            "session/end-seed": self._end_seed,
         }
 
     @property
@@ -111,15 +117,19 @@ class TurnsFold:
         return self.turns[self.index] if self.index >= 0 else None
 
     def totals(self) -> Totals:
-        """Sums over all turns and summaries (spec session-format §9.1)."""
-        used = self._outside
-        sums = [used.inputTokens, used.outputTokens, used.cacheReadTokens, used.cacheWriteTokens]
-        for turn in self.turns:
-            sums[0] += turn.input_tokens
-            sums[1] += turn.output_tokens
-            sums[2] += turn.cache_read_tokens
-            sums[3] += turn.cache_write_tokens
-        return Totals(len(self.turns), *sums)
+        """Sums over answers and summaries, of a fork its own part only (spec session-format §9.1)."""
+        used, before = self._used, self._inherited
+        return Totals(
+            len(self.turns),
+            used.inputTokens - before.inputTokens,
+            used.outputTokens - before.outputTokens,
+            used.cacheReadTokens - before.cacheReadTokens,
+            used.cacheWriteTokens - before.cacheWriteTokens,
+        )
+
+    def is_running(self, index: int) -> bool:
+        """True for the turn that is open at the end of what was read."""
+        return index >= 0 and index == self.index
 
     def _turn_start(self, row: int, record: TurnStart) -> None:
         self.index = len(self.turns)
@@ -133,28 +143,49 @@ class TurnsFold:
         self.index, self.step = -1, 0
 
     def _step_start(self, row: int, record: StepStart) -> None:
+        if self.index < 0:
+            self._imply(record.data.turn, row, record.time)
         self.step = record.data.step
-        if self.index >= 0:
-            self.turns[self.index].steps += 1
+        self.turns[self.index].steps += 1
 
     def _step_end(self, row: int, record: Any) -> None:
         self.step = 0
 
+    def _imply(self, number: int, row: int, time: int) -> None:
+        """A step without an open turn: the log is damaged, or only its tail was read."""
+        if self.turns and self.turns[-1].number == number:
+            self.index = len(self.turns) - 1
+            return
+        self.index = len(self.turns)
+        self.turns.append(Turn(number, row, time, implied=True))
+
     def _answer(self, row: int, record: AssistantMessage) -> None:
+        if self.index < 0:
+            self._imply(record.data.turn, row, record.time)
         used = record.data.usage
-        if used is None or self.index < 0:
+        if used is None:
             return
         turn = self.turns[self.index]
         turn.input_tokens += used.inputTokens
         turn.output_tokens += used.outputTokens
         turn.cache_read_tokens += used.cacheReadTokens
         turn.cache_write_tokens += used.cacheWriteTokens
+        self._add(used)
 
     def _summary(self, row: int, record: CompactionSummary) -> None:
-        used, outside = record.data.usage, self._outside
-        if used is None:
-            return
-        outside.inputTokens += used.inputTokens
-        outside.outputTokens += used.outputTokens
-        outside.cacheReadTokens += used.cacheReadTokens
-        outside.cacheWriteTokens += used.cacheWriteTokens
+        if record.data.usage is not None:
+            self._add(record.data.usage)
+
+    def _end_seed(self, row: int, record: EndSeed) -> None:
+        if record.data.inherited:
+            used = self._used
+            self._inherited = Usage(
+                used.inputTokens, used.outputTokens, used.cacheReadTokens, used.cacheWriteTokens
+            )
+
+    def _add(self, used: Usage) -> None:
+        sums = self._used
+        sums.inputTokens += used.inputTokens
+        sums.outputTokens += used.outputTokens
+        sums.cacheReadTokens += used.cacheReadTokens
+        sums.cacheWriteTokens += used.cacheWriteTokens

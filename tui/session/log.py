@@ -7,6 +7,7 @@ its own and an entry in `damage` (spec session-format §2.5; where dsh refuses w
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,7 @@ DAMAGE_CODE = 255
 
 _CACHED_EVENTS = 256
 _CACHED_BYTES = 4 << 20
+_SEARCHED_RUNS = 64
 
 
 class RowIndex:
@@ -33,7 +35,10 @@ class RowIndex:
         self.offsets = array("q")
         self.lengths = array("I")
         self.seqs: array[int] | None = None
-        """Only for logs whose numbers are not consecutive; else `base_seq` + row."""
+        """Only for logs whose numbers are not consecutive; else `base_seq` + row. A row without a number
+        repeats the one before it, so that numbers ascend within a run."""
+        self.runs = array("q")
+        """Rows at which the numbers run back, ascending."""
         self.base_seq = 0
         self.unknown: dict[int, UnknownRecord] = {}
         self.damaged: dict[int, int] = {}
@@ -50,8 +55,16 @@ class RowIndex:
         self.offsets.append(offset)
         self.lengths.append(length)
         if self.seqs is not None:
-            self.seqs.append(seq)
+            self.number(seq)
         return row
+
+    def number(self, seq: int) -> None:
+        """Enter the number of the newest row, -1 for none, in a log that keeps numbers."""
+        assert self.seqs is not None
+        last = self.seqs[-1] if self.seqs else -1
+        if 0 <= seq < last:
+            self.runs.append(len(self.seqs))
+        self.seqs.append(max(seq, last) if seq < 0 else seq)
 
     def number_rows(self) -> None:
         """Keep a number for every row from here on."""
@@ -75,6 +88,8 @@ class SessionLog:
         self.index = RowIndex()
         self._cache: OrderedDict[int, Event] = OrderedDict()
         self._cached_bytes = 0
+        self._rows_by_seq: dict[int, list[int]] = {}
+        self._mapped = 0
 
     @property
     def path(self) -> Path:
@@ -98,7 +113,9 @@ class SessionLog:
 
     def seq(self, row: int) -> int:
         """Sequence number as recorded, -1 for a row without one."""
-        return row + self.index.base_seq if self.index.seqs is None else self.index.seqs[row]
+        if self.index.seqs is None:
+            return row + self.index.base_seq
+        return -1 if self.index.types[row] == DAMAGE_CODE else self.index.seqs[row]
 
     def time(self, row: int) -> int:
         """Unix milliseconds as recorded."""
@@ -118,32 +135,65 @@ class SessionLog:
 
     def rows_of_seq(self, seq: int) -> list[int]:
         """Every row that carries this number; more than one only in a damaged log."""
-        if self.index.seqs is None:
+        seqs, types = self.index.seqs, self.index.types
+        if seq < 0:
+            return []
+        if seqs is None:
             row = seq - self.index.base_seq
-            return [row] if 0 <= row < len(self.index.types) else []
-        return [row for row, found in enumerate(self.index.seqs) if found == seq] if seq >= 0 else []
+            return [row] if 0 <= row < len(types) else []
+        if len(self.index.runs) > _SEARCHED_RUNS:
+            return self._numbered().get(seq, [])
+        found: list[int] = []
+        for start, end in self._runs():
+            row = bisect_left(seqs, seq, start, end)
+            while row < end and seqs[row] == seq:
+                if types[row] != DAMAGE_CODE:
+                    found.append(row)
+                row += 1
+        return found
 
     def row_of_seq(self, seq: int) -> int | None:
         """The first row that carries this number."""
-        if self.index.seqs is None:
-            row = seq - self.index.base_seq
-            return row if 0 <= row < len(self.index.types) else None
-        try:
-            return self.index.seqs.index(seq) if seq >= 0 else None
-        except ValueError:
-            return None
+        rows = self.rows_of_seq(seq)
+        return rows[0] if rows else None
+
+    def is_repeat(self, row: int) -> bool:
+        """True for a row whose number an earlier row carries already."""
+        if self.index.seqs is None or self.index.types[row] == DAMAGE_CODE:
+            return False
+        rows = self.rows_of_seq(self.index.seqs[row])
+        return bool(rows) and rows[0] < row
 
     def nearest_row(self, seq: int) -> int:
-        """The row of this number, or the nearest row before it."""
-        if self.index.seqs is None:
-            return max(0, min(seq - self.index.base_seq, len(self.index.types) - 1))
-        best = 0
-        for row, found in enumerate(self.index.seqs):
-            if found == seq:
-                return row
-            if 0 <= found < seq:
-                best = row
-        return best
+        """The first row of this number, or else the nearest row before its place."""
+        seqs, last = self.index.seqs, len(self.index.types) - 1
+        if seqs is None:
+            return max(0, min(seq - self.index.base_seq, last))
+        rows = self.rows_of_seq(seq)
+        if rows:
+            return rows[0]
+        for start, end in self._runs():
+            if end > start and seqs[end - 1] >= seq:
+                return max(0, bisect_right(seqs, seq, start, end) - 1)
+        return max(0, last)
+
+    def _runs(self) -> Iterator[tuple[int, int]]:
+        """The stretches of rows whose numbers ascend."""
+        start = 0
+        for end in self.index.runs:
+            yield start, end
+            start = end
+        yield start, len(self.index.types)
+
+    def _numbered(self) -> dict[int, list[int]]:
+        """Rows by number, for a log whose numbers run back so often that runs are no help."""
+        seqs, types = self.index.seqs, self.index.types
+        assert seqs is not None
+        for row in range(self._mapped, len(seqs)):
+            if types[row] != DAMAGE_CODE:
+                self._rows_by_seq.setdefault(seqs[row], []).append(row)
+        self._mapped = len(seqs)
+        return self._rows_by_seq
 
     def raw(self, row: int) -> bytes:
         """The row's own bytes; empty for a fault that has no line, shorter if the file shrank meanwhile."""
@@ -174,7 +224,8 @@ class SessionLog:
             event = event_of(self.raw(row), row)
         except (ValueError, RecursionError):
             return lost
-        return event if event.seq == self.seq(row) or self.index.seqs is not None else lost
+        # Another number: the file was written anew behind our back.
+        return event if event.seq == self.seq(row) else lost
 
     def events(self) -> Iterator[Event]:
         """Every row decoded whole, in order, faults included."""

@@ -16,9 +16,10 @@ from typing import Any, Protocol
 import msgspec
 
 from tui.session.damage import Damage
+from tui.session.irregular import RowFault, record_of
 from tui.session.log import DAMAGE_CODE, UNKNOWN_CODE, SessionLog
 from tui.session.log_header import parse_header
-from tui.session.records import RowFault, UnknownRecord, decode_record, record_of
+from tui.session.records import UnknownRecord, decode_record
 from tui.session.source import Chunk, SourceFault, TextSource, open_source
 
 _BATCH_LINES = 128
@@ -58,6 +59,7 @@ class LogReader:
         self._expected = -1 if log.partial else 0
         self._slack = 0
         self._faults_seen = 0
+        self._begun = False
 
     @property
     def progress(self) -> float:
@@ -68,6 +70,9 @@ class LogReader:
     def step(self, seconds: float) -> bool:
         """Read for about this long; True when the end has been reached."""
         until = perf_counter() + seconds
+        if not self._begun:
+            self._begun = True
+            self._header_rows()
         while True:
             if self._next_line < len(self._lines):
                 self._feed(_BATCH_LINES)
@@ -76,6 +81,16 @@ class LogReader:
                 return True
             if perf_counter() >= until:
                 return False
+
+    def _header_rows(self) -> None:
+        """Give each fault of the header a row before all others."""
+        log = self._log
+        for position, damage in enumerate(log.damage):
+            log.index.number_rows()
+            row = log.index.append(DAMAGE_CODE, -1, log.header.created_ms, 0, 0)
+            log.index.damaged[row] = position
+            if self._sink is not None:
+                self._sink.damage(row, damage)
 
     def _refill(self) -> bool:
         """Split the next chunk into lines; False at the end."""
@@ -121,7 +136,7 @@ class LogReader:
                 offsets.append(offset)
                 lengths.append(length)
                 if index.seqs is not None:
-                    index.seqs.append(record.seq)
+                    index.number(record.seq)
                 if sink is not None:
                     sink.record(row, record)
                 row += 1

@@ -2,17 +2,18 @@
 
 One `msgspec` union decodes envelope and the needed part of the payload in a single pass (about 500 MB/s),
 so opening a log does not cost what its payloads cost. Fields that no fold reads are skipped unseen. A line
-that this decoder refuses is not damage yet: `record_of` looks at it again with the tolerance of dsh (spec
-session-format §2.4, §2.5).
+that this decoder refuses is not damage yet: `irregular.record_of` looks at it again with the tolerance of
+dsh (spec session-format §2.4, §2.5).
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Union, cast
+from typing import Annotated, ClassVar, Union, cast
 
 import msgspec
 
-from tui.session.events import KNOWN_TYPES, SURFACE_TYPES, envelope, whole_number
+from tui.session.events import KNOWN_TYPES
+from tui.session.json_value import MAX_SAFE_INTEGER
 
 
 class Part(msgspec.Struct, gc=False):
@@ -203,14 +204,18 @@ class OffloadData(Part):
     targets: list[OffloadTarget] = []
 
 
+Seq = Annotated[int, msgspec.Meta(ge=0, le=MAX_SAFE_INTEGER)]
+Time = Annotated[int, msgspec.Meta(ge=-MAX_SAFE_INTEGER, le=MAX_SAFE_INTEGER)]
+
+
 class Record(msgspec.Struct, gc=False, forbid_unknown_fields=True, tag_field="type", kw_only=True):
     """An event line, partly decoded."""
 
     code: ClassVar[int] = -1
     type_name: ClassVar[str] = ""
 
-    seq: int
-    time: int
+    seq: Seq
+    time: Time
     ignorable: bool = False
 
 
@@ -402,7 +407,8 @@ for _code, _record in enumerate(_ALL):
 CODES: dict[str, int] = {name: code for code, name in enumerate(TYPE_NAMES)}
 """Type code of each known event type."""
 
-_RECORDS: dict[str, type[Record]] = dict(zip(TYPE_NAMES, _ALL, strict=True))
+RECORDS: dict[str, type[Record]] = dict(zip(TYPE_NAMES, _ALL, strict=True))
+"""Record class of each known event type."""
 
 decode_record = msgspec.json.Decoder(Union[tuple(_ALL)]).decode  # noqa: UP007
 """Decode one line into its record; raises `msgspec.MsgspecError` for anything out of the ordinary."""
@@ -417,61 +423,3 @@ class UnknownRecord(msgspec.Struct, gc=False, kw_only=True):
     ignorable: bool
     known: bool
     """A known type whose payload does not fit."""
-
-
-_ENVELOPE = frozenset({"type", "seq", "time", "data", "ignorable"})
-_WITH_OP = _ENVELOPE | {"surfaceOp", "sourceEventSeqs"}
-
-
-class RowFault(ValueError):
-    """A line that is no event; the message says why, in one phrase."""
-
-
-def record_of(line: bytes) -> tuple[Any, str]:
-    """Look again at a line that `decode_record` refused.
-
-    Returns:
-        The record (a `Record` or an `UnknownRecord`), and what dsh would find wrong with its envelope,
-        "" for nothing.
-
-    Raises:
-        RowFault: the line holds no event at all.
-    """
-    try:
-        members = envelope(line)
-    except ValueError as error:
-        raise RowFault(f"not JSON: {error}") from error
-    kind, data = members.get("type"), members.get("data")
-    seq, time = whole_number(members.get("seq")), whole_number(members.get("time"))
-    if not isinstance(kind, str):
-        raise RowFault("no event type")
-    if seq is None or seq < 0:
-        raise RowFault(f"{kind} without a sequence number")
-    problem = ""
-    if time is None or not -(2**62) < time < 2**62:
-        time, problem = 0, "its time is not a whole number"
-    elif "data" not in members:
-        problem = "it has no data"
-    ignorable = members.get("ignorable") is True
-    record_type = _RECORDS.get(kind)
-    if record_type is None:
-        return UnknownRecord(seq=seq, time=time, type_name=kind, ignorable=ignorable, known=False), problem
-    allowed = (
-        (_WITH_OP - {"sourceEventSeqs"} if kind == "assistant/message" else _WITH_OP)
-        if kind in SURFACE_TYPES
-        else _ENVELOPE
-    )
-    extra = sorted(set(members) - allowed)
-    if extra and not problem:
-        problem = f"its envelope has a key that does not belong there: {extra[0][:40]!r}"
-    kept = {key: value for key, value in members.items() if key in allowed and key != "sourceEventSeqs"}
-    kept.update(seq=seq, time=time, ignorable=ignorable)
-    if issubclass(record_type, (OtherRecord, RequestHeaderRow)):
-        kept["data"] = (
-            msgspec.Raw(b"null") if not isinstance(data, dict) else msgspec.Raw(msgspec.json.encode(data))
-        )
-    try:
-        return msgspec.convert(kept, record_type, strict=False), problem
-    except (msgspec.ValidationError, RecursionError) as error:
-        found = UnknownRecord(seq=seq, time=time, type_name=kind, ignorable=ignorable, known=True)
-        return found, problem or f"{kind} has a payload of another shape: {error}"
