@@ -22,8 +22,10 @@ def _program_help(tr: Translator) -> str:
     commands = [
         (f"{entry.name} SESSION" if entry.needs_session else entry.name, entry.help) for entry in COMMANDS
     ]
+    options, command = tr.t("options"), tr.t("command")
+    usage = f"{PROGRAM} [{options}] [{command} …]"
     parts = [
-        tr.t("Usage: {usage}", usage=f"{PROGRAM} [{tr.t('options')}] [{tr.t('command')} …]"),
+        tr.t("Usage: {usage}", usage=usage),
         tr.t("Reads sessions of DeepSeek Harness (dsh). Without a command it opens the session library."),
         _section(tr.t("Commands"), ((name, tr.t(text)) for name, text in commands)),
         _options(tr, tr.t("Options, before or after a command"), GLOBAL_OPTIONS),
@@ -57,7 +59,7 @@ def _options(tr: Translator, title: str, options: Sequence[Option]) -> str:
 
 
 def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:] + ("" if text.endswith("。") else ".")
+    return text[:1].upper() + text[1:]
 
 
 def _section(title: str, rows: Iterable[tuple[str, str]]) -> str:

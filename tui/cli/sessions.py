@@ -9,6 +9,7 @@ from typing import Any
 
 from tui.blocks.cells import cell_len, fit
 from tui.blocks.clean import clean_line
+from tui.blocks.wording_library import state_text
 from tui.cli.run import OK, Run, is_terminal, say
 from tui.export.json_text import present, write_document
 from tui.export.output import utf8_writer
@@ -106,8 +107,8 @@ def _table(shelves: tuple[Shelf, ...], tr: Translator) -> list[str]:
         tr.t("Events"),
         tr.t("Models"),
         tr.t("Tool changes"),
-        tr.t("State"),
         tr.t("Id"),
+        tr.t("State"),
     )
     rows = [head, *(_cells(shelf.row, depth, tr, now) for shelf, depth in _walk(shelves))]
     widths = [max(cell_len(row[at]) for row in rows) for at in range(len(head))]
@@ -133,35 +134,6 @@ def _cells(row: LibraryRow, depth: int, tr: Translator, now: int) -> tuple[str, 
         tr.number(row.events) if row.events is not None else "",
         clean_line(tr.join(list(row.models or ()))),
         tr.number(row.tool_changes) if row.tool_changes else "",
-        state_text(tr, row),
         clean_line(row.id),
+        state_text(tr, row),
     )
-
-
-def state_text(tr: Translator, row: LibraryRow) -> str:
-    """Return the state of a session and the reason, in a few words."""
-    match row.state:
-        case "ok":
-            return tr.t("ok")
-        case "empty":
-            if row.reason == "no-log":
-                return tr.t("empty: no log")
-            return tr.t("empty: no header") if row.reason == "empty-file" else tr.t("empty: no events")
-        case "damaged":
-            return tr.t("damaged: {reason}", reason=_reason(row))
-        case "unreadable":
-            return tr.t("unreadable: {reason}", reason=_reason(row))
-        case "old-format":
-            return tr.t("old format {version}", version=_version(row))
-        case "newer-format":
-            return tr.t("newer format {version}", version=_version(row))
-
-
-def _reason(row: LibraryRow) -> str:
-    detail = clean_line(row.detail)
-    code = row.reason or ""
-    return f"{code} ({detail})" if detail else code
-
-
-def _version(row: LibraryRow) -> str:
-    return str(row.format_version) if row.format_version is not None else "?"

@@ -7,6 +7,7 @@ import sys
 from tui.blocks.cells import cell_len, fit
 from tui.blocks.clean import clean_line
 from tui.blocks.glyphs import GLYPHS
+from tui.blocks.wording_notices import clauses
 from tui.cli.run import OK, Run, say
 from tui.cli.session_reading import found, read
 from tui.export.inventory import InventoryTool, header_in_force, inventory, inventory_entries
@@ -82,7 +83,7 @@ def _state(tool: InventoryTool, tr: Translator) -> str:
         said = tr.t("from the start")
     else:
         said = tr.t("since {seq}", seq=_seq(tool))
-    return tr.join([said, *marks])
+    return clauses(tr, [said, *marks])
 
 
 def _seq(tool: InventoryTool) -> str:

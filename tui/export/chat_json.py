@@ -6,7 +6,7 @@ thoughts `text` is the whole text, cleaned; `body` is always the text as recorde
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tui.blocks.clean import clean, clean_line
@@ -36,7 +36,10 @@ def node_entry(node: c.ChatNode, tr: Translator) -> dict[str, Any]:
     return {
         **present(kind=node.kind, seq=node.seq, turn=node.turn, step=node.step, time_ms=node.time_ms),
         "text": _text(node, tr),
-        **named(replaced=node.replaced),
+        **named(replaced=node.replaced, repeated=node.repeated),
+        **present(
+            damage=damage_entry(node.fault) if node.fault is not None and node.kind != "damage" else None
+        ),
         **_facts(node),
     }
 
@@ -96,14 +99,19 @@ def _content(content: c.Content) -> dict[str, Any]:
             }
             for item in content.attachments
         ],
-        blocks=[{"type": block.type, "data": block.data} for block in content.foreign],
+        blocks=_foreign(content.foreign),
     )
+
+
+def _foreign(blocks: Sequence[c.ForeignBlock]) -> list[dict[str, Any]]:
+    """Content blocks and stream chunks of unknown types, as recorded."""
+    return [{"type": block.type, "data": block.data} for block in blocks]
 
 
 def _user(node: c.UserNode) -> dict[str, Any]:
     return {
         "body": node.content.text,
-        **named(steering=node.steering, discarded=node.discarded),
+        **named(steering=node.steering, discarded=node.discarded, queued=node.queued, task=node.task),
         **_content(node.content),
     }
 
@@ -118,7 +126,8 @@ def _assistant(node: c.AssistantNode) -> dict[str, Any]:
             interrupted=node.interrupted,
             truncated=node.truncated,
             empty=node.empty,
-            blocks=[{"type": foreign.type, "data": foreign.data}] if foreign is not None else None,
+            blocks=_foreign([foreign]) if foreign is not None else None,
+            chunks=_foreign(node.foreign_chunks),
         ),
     }
 
@@ -127,7 +136,11 @@ def _reasoning(node: c.ReasoningNode) -> dict[str, Any]:
     return {
         "body": node.text,
         **present(duration_ms=node.duration_ms),
-        **named(truncated=node.truncated, interrupted=node.interrupted),
+        **named(
+            truncated=node.truncated,
+            interrupted=node.interrupted,
+            chunks=_foreign(node.foreign_chunks),
+        ),
     }
 
 
@@ -145,7 +158,11 @@ def _tool(node: c.ToolNode) -> dict[str, Any]:
             duration_ms=node.duration_ms,
             parent_call_id=node.parent_call_id,
         ),
-        **named(error_name=node.error_name, shortened=node.shortened),
+        **named(
+            error_name=node.error_name,
+            shortened=node.shortened,
+            chunks=_foreign(node.foreign_chunks),
+        ),
         **_availability(node),
         **_content(node.result),
     }
@@ -169,7 +186,12 @@ def _context(node: c.ContextNode) -> dict[str, Any]:
 
 
 def _header(node: c.HeaderNode) -> dict[str, Any]:
-    return header_change(node.notice)
+    change = header_change(node.notice)
+    if node.told:
+        # The developer message right after it tells these.
+        change.pop("added", None)
+        change.pop("removed", None)
+    return change
 
 
 def _system(node: c.SystemNode) -> dict[str, Any]:
@@ -225,7 +247,7 @@ def _failure(node: c.FailureNode) -> dict[str, Any]:
 def _interrupted(node: c.InterruptedNode) -> dict[str, Any]:
     return {
         "reason": node.reason,
-        **named(cause=node.cause, detail=node.detail, partial=node.partial),
+        **named(cause=node.cause, detail=node.detail, last=node.last, partial=node.partial),
     }
 
 

@@ -49,13 +49,18 @@ def chat_section(node: c.ChatNode, tr: Translator) -> Section:
     if node.time_ms is not None:
         facts.insert(0, tr.clock(node.time_ms))
     if node.replaced:
-        facts.append(tr.t("replaced: the model no longer sees it"))
+        facts.append(tr.t("out of context"))
+    if node.repeated:
+        facts.append(tr.t("its number is used twice"))
+    parts = list(said.parts)
+    if node.fault is not None and not isinstance(node, c.DamageNode):
+        parts.append(Prose(w.damage_text(tr, node.fault)))
     return Section(
         glyph=said.glyph or node.kind,
         title=title[:1].upper() + title[1:] if isinstance(node, c.ContextNode) else title,
         seq=node.seq,
         facts=tuple(clean_line(fact) for fact in facts if fact),
-        parts=tuple(part for part in said.parts if not _is_empty(part)),
+        parts=tuple(part for part in parts if not _is_empty(part)),
         nested=isinstance(node, c.ToolNode) and node.nested,
         faint=node.replaced or (isinstance(node, c.UserNode) and node.discarded),
     )
@@ -96,7 +101,7 @@ def _tools(tr: Translator, lines: Sequence[ToolLine], mark: str) -> tuple[Item, 
 
 
 def _content(tr: Translator, content: c.Content, *, is_code: bool = False) -> list[Part]:
-    parts: list[Part] = [Code(content.text, tr.t("Result")) if is_code else Prose(content.text)]
+    parts: list[Part] = [Code(content.text, tr.t("result")) if is_code else Prose(content.text)]
     parts += [Prose(_attachment(tr, item)) for item in content.attachments]
     parts += [_foreign(tr, block) for block in content.foreign]
     return parts
@@ -115,15 +120,30 @@ def _foreign(tr: Translator, block: c.ForeignBlock) -> Code:
     return Code(pretty_value(block.data), label, "json")
 
 
+def _chunks(tr: Translator, node: c.AssistantNode | c.ReasoningNode | c.ToolNode) -> list[Part]:
+    """Parts of the answer's stream of unknown kinds."""
+    return [
+        Code(
+            pretty_value(chunk.data),
+            tr.t("Unknown part of the stream: {type}", type=clean_line(chunk.type)),
+            "json",
+        )
+        for chunk in node.foreign_chunks
+    ]
+
+
 def _note(node: c.NoteNode, tr: Translator) -> _Said:
     return _Said(w.note_title(tr, node))
 
 
 def _user(node: c.UserNode, tr: Translator) -> _Said:
-    facts = [tr.t("while the turn was running")] if node.steering else []
+    facts = [tr.t("steering, while the turn ran")] if node.steering else []
     if node.discarded:
-        facts.append(tr.t("taken back; the model never saw it"))
-    return _Said(tr.t("Prompt"), _content(tr, node.content), facts)
+        facts.append(tr.t("taken back, never sent"))
+    if node.queued:
+        facts.append(tr.t("still waiting in the queue"))
+    title = tr.t("Task of the parent session") if node.task else tr.t("You")
+    return _Said(title, _content(tr, node.content), facts)
 
 
 def _assistant(node: c.AssistantNode, tr: Translator) -> _Said:
@@ -133,12 +153,12 @@ def _assistant(node: c.AssistantNode, tr: Translator) -> _Said:
         parts.append(_foreign(tr, node.foreign))
     elif mark:
         parts.append(Prose(mark))
-    return _Said(tr.t("Answer"), parts, [node.model])
+    return _Said(tr.t("Answer"), [*parts, *_chunks(tr, node)], [node.model])
 
 
 def _reasoning(node: c.ReasoningNode, tr: Translator) -> _Said:
     facts = [tr.t("cut off")] if node.truncated else [tr.t("interrupted")] if node.interrupted else []
-    return _Said(w.reasoning_title(tr, node), [Prose(node.text)], facts)
+    return _Said(w.reasoning_title(tr, node), [Prose(node.text), *_chunks(tr, node)], facts)
 
 
 def _tool(node: c.ToolNode, tr: Translator) -> _Said:
@@ -149,9 +169,13 @@ def _tool(node: c.ToolNode, tr: Translator) -> _Said:
         facts.append(tr.duration(node.duration_ms))
     facts.append(w.availability_text(tr, node))
     if node.shortened:
-        facts.append(tr.t("the model now sees a shortened result"))
+        facts.append(tr.t("shortened for the model"))
     arguments = "" if node.arguments.strip() in ("", "{}") else pretty(node.arguments)
-    parts: list[Part] = [Code(arguments, tr.t("Arguments"), "json"), *_content(tr, node.result, is_code=True)]
+    parts: list[Part] = [
+        Code(arguments, tr.t("arguments"), "json"),
+        *_content(tr, node.result, is_code=True),
+        *_chunks(tr, node),
+    ]
     return _Said(w.tool_title(node.name), parts, facts)
 
 
@@ -168,9 +192,10 @@ def _header(node: c.HeaderNode, tr: Translator) -> _Said:
     notice = node.notice
     parts = [
         Items(_tools(tr, notice.redefined, "redefined"), tr.t("redefined")),
-        Items(tuple(Item("added", name) for name in notice.added), tr.t("added")),
-        Items(tuple(Item("removed", name) for name in notice.removed), tr.t("removed")),
     ]
+    if not node.told:
+        parts.append(Items(tuple(Item("added", name) for name in notice.added), tr.t("added")))
+        parts.append(Items(tuple(Item("removed", name) for name in notice.removed), tr.t("removed")))
     return _Said(w.header_title(tr, notice), parts)
 
 
@@ -189,26 +214,26 @@ def _retry(node: c.RetryNode, tr: Translator) -> _Said:
     partial: list[Part] = []
     for attempt in node.attempts:
         wait = tr.t("{time} waited", time=tr.duration(attempt.delay_ms)) if attempt.started else ""
-        request = tr.t("request {id}", id=attempt.request_id) if attempt.request_id else ""
+        request = tr.t("request id {id}", id=attempt.request_id) if attempt.request_id else ""
         note = " · ".join(part for part in (attempt.message, wait, request) if part)
         items.append(Item("retry", w.attempt_cause(attempt) or tr.t("unknown cause"), note))
-        partial.append(Prose(attempt.partial, tr.t("shown before it failed")))
+        partial.append(Prose(attempt.partial, tr.t("discarded text")))
     return _Said(w.retry_title(tr, node), [Items(tuple(items)), *partial])
 
 
 def _failure(node: c.FailureNode, tr: Translator) -> _Said:
     facts = [
-        tr.t("HTTP status {status}", status=node.status) if node.status is not None else "",
-        tr.t("request {id}", id=node.request_id) if node.request_id else "",
+        tr.t("HTTP {status}", status=node.status) if node.status is not None else "",
+        tr.t("request id {id}", id=node.request_id) if node.request_id else "",
     ]
-    details = Code(pretty_value(dict(node.details)), tr.t("Details"), "json") if node.details else Prose("")
-    parts = [Prose(node.message), Prose(node.partial, tr.t("shown before it failed")), details]
+    details = Code(pretty_value(dict(node.details)), tr.t("details"), "json") if node.details else Prose("")
+    parts = [Prose(node.message), Prose(node.partial, tr.t("discarded text")), details]
     return _Said(w.failure_title(tr, node.code), parts, facts)
 
 
 def _interrupted(node: c.InterruptedNode, tr: Translator) -> _Said:
     title = w.interruption_title(tr, node.reason, node.cause, node.detail)
-    return _Said(title, [Prose(node.partial, tr.t("shown before it stopped"))])
+    return _Said(title, [Prose(node.partial, tr.t("discarded text"))])
 
 
 def _command(node: c.CommandNode, tr: Translator) -> _Said:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from tui.blocks.clean import clean, clean_line
 from tui.export.json_text import Write
 from tui.export.sections import HEADING, Code, Front, Item, Items, Markup, Part, Prose, Section
+from tui.i18n import Translator
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!&$])")
 _LEADING = re.compile(r"^(\s*(?:[0-9]{1,9}(?=[.)](?:\s|$)))?)([-+=.)])")
@@ -24,11 +25,13 @@ _ACTIVE = re.compile(
 )
 
 
-def write_markdown(write: Write, front: Front, sections: Iterable[Section]) -> None:
+def write_markdown(write: Write, front: Front, sections: Iterable[Section], tr: Translator) -> None:
     """Write a view as Markdown."""
     write(f"# {escaped(front.title)}\n\n")
     for name, value in front.facts:
-        write(f"- **{escaped(name)}**: {escaped(value)}\n")
+        bold = f"**{escaped(name)}**"
+        fact = tr.t("{name}: {value}", name=bold, value=escaped(value))
+        write(f"- {fact}\n")
     for sentence in front.damage:
         write(f"\n> **!** {escaped(sentence)}\n")
     in_list = False
@@ -38,7 +41,7 @@ def write_markdown(write: Write, front: Front, sections: Iterable[Section]) -> N
         write(_heading(section, is_row=is_row))
         for part in section.parts:
             write("\n")
-            for line in _lines(part):
+            for line in _lines(part, tr):
                 write(line)
         in_list = is_row
 
@@ -75,10 +78,11 @@ def _heading(section: Section, *, is_row: bool) -> str:
     return f"### {seq}{title}\n" + (f"\n*{facts}*\n" if facts else "")
 
 
-def _lines(part: Part) -> Iterator[str]:
+def _lines(part: Part, tr: Translator) -> Iterator[str]:
     label = getattr(part, "label", "")
     if label:
-        yield f"{escaped(label)}:\n\n"
+        name = tr.t("{name}:", name=escaped(label))
+        yield f"{name}\n\n"
     match part:
         case Items(items=items):
             for item in items:

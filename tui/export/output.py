@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, TextIO
 
+from tui.session.naming import SESSIONS
 from tui.session.store import Homes
 
 Refusal = Literal["inside-home", "session-log", "is-a-folder"]
@@ -31,8 +32,8 @@ def check_place(path: Path, homes: Homes, log: Path) -> None:
     for home in (homes.dsh, homes.own):
         if target.is_relative_to(os.path.realpath(home)):
             raise OutputRefused(path, "inside-home")
-    if target.is_relative_to(os.path.realpath(log.parent)) and log.parent.parent.parent.name == "sessions":
-        # A session folder of a home that was named by its path.
+    home = _home_of(log)
+    if home is not None and target.is_relative_to(home):
         raise OutputRefused(path, "inside-home")
     if target.is_dir():
         raise OutputRefused(path, "is-a-folder")
@@ -64,6 +65,13 @@ def utf8_writer(stream: TextIO) -> Callable[[str], object]:
         return binary.write(text.encode("utf-8", "replace"))
 
     return write
+
+
+def _home_of(log: Path) -> Path | None:
+    """The home that a log lies in (`home/sessions/project/session/log`), whether or not it is one of ours."""
+    parents = Path(os.path.realpath(log)).parents
+    at = next((at for at in (1, 2) if len(parents) > at + 1 and parents[at].name == SESSIONS), None)
+    return parents[at + 1] if at is not None else None
 
 
 def _same_file(target: Path, log: Path) -> bool:

@@ -11,6 +11,7 @@ from tui.blocks.clean import clean, clean_line
 from tui.blocks.glyphs import GLYPHS
 from tui.export.json_text import Write
 from tui.export.sections import HEADING, Front, Items, Part, Section
+from tui.i18n import Translator
 
 _INDENT = "    "
 _SIGNS = {"·": "-", "…": "...", "→": "->", "−": "-", "×": "x", "–": "-"}
@@ -20,6 +21,7 @@ def write_text(
     write: Write,
     front: Front,
     sections: Iterable[Section],
+    tr: Translator,
     *,
     ascii_only: bool = False,
     compact: bool = False,
@@ -31,7 +33,7 @@ def write_text(
 
     put(front.title + "\n")
     for name, value in front.facts:
-        put(f"{name}: {value}\n")
+        put(tr.t("{name}: {value}", name=name, value=value) + "\n")
     for sentence in front.damage:
         put(f"! {sentence}\n")
     roomy = True
@@ -41,7 +43,7 @@ def write_text(
             put("\n")
         put(_heading(section) + "\n")
         # A session's own texts stay as they are.
-        for line in _body(section, ascii_only):
+        for line in _body(section, tr, ascii_only):
             write(line)
         roomy = bool(section.parts) or is_heading
 
@@ -55,10 +57,10 @@ def _heading(section: Section) -> str:
     return f"{seq}{nested}{section.title}" + (f" · {facts}" if facts else "")
 
 
-def _body(section: Section, ascii_only: bool) -> Iterator[str]:
+def _body(section: Section, tr: Translator, ascii_only: bool) -> Iterator[str]:
     for part in section.parts:
         if part_label := getattr(part, "label", ""):
-            yield f"  {part_label}:\n"
+            yield f"  {tr.t('{name}:', name=part_label)}\n"
         yield from _lines(part, ascii_only)
 
 

@@ -51,7 +51,15 @@ def row_entry(row: TrajectoryRow, tr: Translator) -> dict[str, Any]:
             ignorable=row.ignorable,
             damage=damage_entry(row.damage) if row.damage is not None else None,
         ),
-        **named(type=row.type, error_code=row.error_code, replaced=row.replaced, calls=row.calls),
+        **named(
+            type=row.type,
+            error_code=row.error_code,
+            replaced=row.replaced,
+            repeated=row.repeated,
+            shortened=row.shortened,
+            calls=row.calls,
+            chunks=[{"type": chunk.type, "data": chunk.data} for chunk in row.foreign_chunks],
+        ),
     }
 
 

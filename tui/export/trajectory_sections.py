@@ -8,7 +8,7 @@ from dataclasses import replace
 from tui.blocks import wording as w
 from tui.blocks.clean import clean_line
 from tui.export.chat_sections import change_lists, pretty_value
-from tui.export.sections import HEADING, Code, Item, Items, Part, Section, turn_facts
+from tui.export.sections import HEADING, Code, Item, Items, Part, Prose, Section, turn_facts
 from tui.i18n import Translator
 from tui.nodes.reading import Reading
 from tui.nodes.trajectory import TrajectoryRow, is_bookkeeping, trajectory_row
@@ -27,7 +27,7 @@ def trajectory_sections(reading: Reading, tr: Translator, first: int = 0) -> Ite
         made = row_section(row, tr, faint=row.replaced or is_bookkeeping(reading, index))
         if row.kind == "unknown":
             raw = Code(pretty_value(reading.log.event(row.row).data), language="json")
-            made = replace(made, parts=(raw,))
+            made = replace(made, parts=(raw, *made.parts))
         yield made
 
 
@@ -45,10 +45,12 @@ def turn_section(reading: Reading, tr: Translator, turn: int) -> Section:
 def row_section(row: TrajectoryRow, tr: Translator, *, faint: bool) -> Section:
     """Return the section of one row: its kind, what it says, how it went."""
     kind = "tool-change" if row.tool_notice is not None else row.kind
-    said = " ".join(part for part in (w.row_title(tr, row), w.row_gist(tr, row)) if part)
+    gist = w.row_gist(tr, row)
+    title = "" if gist and row.kind in ("user", "assistant") else w.row_title(tr, row)
+    said = " ".join(part for part in (title, gist) if part)
     return Section(
         glyph=kind,
-        title=clean_line(f"{w.kind_name(tr, kind)}: {said}"),
+        title=clean_line(tr.t("{name}: {value}", name=w.kind_name(tr, kind), value=said)),
         seq=row.seq,
         facts=tuple(clean_line(fact) for fact in row_facts(row, tr)),
         parts=_parts(row, tr),
@@ -79,15 +81,22 @@ def row_facts(row: TrajectoryRow, tr: Translator) -> list[str]:
             )
         )
     if row.replaced:
-        facts.append(tr.t("replaced: the model no longer sees it"))
+        facts.append(tr.t("out of context"))
+    if row.repeated:
+        facts.append(tr.t("its number is used twice"))
+    if row.shortened:
+        facts.append(tr.t("shortened for the model"))
     return facts
 
 
 def _parts(row: TrajectoryRow, tr: Translator) -> tuple[Part, ...]:
+    fault: tuple[Part, ...] = ()
+    if row.damage is not None and row.kind != "damage":
+        fault = (Prose(w.damage_text(tr, row.damage)),)
     if row.tool_notice is not None:
-        return tuple(part for part in change_lists(tr, row.tool_notice) if part.items)
+        return (*(part for part in change_lists(tr, row.tool_notice) if part.items), *fault)
     if row.header_notice is not None and row.header_notice.redefined:
         tools = row.header_notice.redefined
         items = tuple(Item("redefined", tool.name, tool.description) for tool in tools)
-        return (Items(items, tr.t("redefined")),)
-    return ()
+        return (Items(items, tr.t("redefined")), *fault)
+    return fault

@@ -71,7 +71,7 @@ def _write_sections(write: Write, reading: Reading, tr: Translator, export: Expo
         case "md":
             from tui.export.markdown_export import write_markdown
 
-            write_markdown(write, before, sections)
+            write_markdown(write, before, sections, tr)
         case "html":
             from tui.export.html import write_html
 
@@ -79,4 +79,4 @@ def _write_sections(write: Write, reading: Reading, tr: Translator, export: Expo
         case _:
             from tui.export.text import write_text
 
-            write_text(write, before, sections, ascii_only=export.ascii, compact=not is_chat)
+            write_text(write, before, sections, tr, ascii_only=export.ascii, compact=not is_chat)
