@@ -154,10 +154,14 @@ class TrajectoryFold:
         """Mark the record of a message that left the surface; a result's is its call's."""
         rows = self.index.rows
         found = bisect_left(rows, row)
-        if found == len(rows) or rows[found] != row:
-            found = self._call_of_result(row)
-        if found >= 0:
+        if found < len(rows) and rows[found] == row:
             self.index.flags[found] |= RowFlag.REPLACED
+            if self.index.kinds[found] != RowKind.EVENT:
+                return
+        # A result, in its first or in a shortened form, is seen no more: nor is its call.
+        call = self._call_of_result(row)
+        if call >= 0:
+            self.index.flags[call] |= RowFlag.REPLACED
 
     def shortened(self, row: int, by: int) -> None:
         """Mark the call whose result stands in a row: the model sees the shortened copy in another."""
