@@ -10,7 +10,7 @@ from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from time import process_time
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -20,12 +20,12 @@ from tests.support.fake_app import DressedApp, screen_text, surroundings, until
 from tui.app.library_model import LibraryModel, columns_for
 from tui.app.library_preview import preview_lines, read_preview
 from tui.app.library_screen import LibraryScreen
-from tui.app.library_words import shortened_path, workspace_name
+from tui.app.library_words import shortened_path, state_name, workspace_name
 from tui.blocks.cells import cell_len
 from tui.blocks.text import plain
 from tui.i18n import translator
 from tui.session.errors import SessionUnreadable
-from tui.session.library import LibraryRow, scan
+from tui.session.library import LibraryRow, State, scan
 from tui.session.naming import project_folder, session_folder
 from tui.session.store import Homes
 
@@ -215,6 +215,12 @@ def test_the_home_folder_is_written_short() -> None:
     assert workspace_name(tr, None) == "no folder"
     assert shortened_path("/a/long/path/to/beds", 8) == "…to/beds"
     assert cell_len(shortened_path("/苔藓/蕨类", 6)) <= 6
+
+
+def test_every_state_has_a_word_of_its_own_in_both_languages() -> None:
+    states = get_args(State)
+    for lang in ("en", "zh"):
+        assert len({state_name(translator(lang), state) for state in states}) == len(states) == 6
 
 
 # -- the filter
