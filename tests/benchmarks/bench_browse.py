@@ -18,7 +18,10 @@ def cost(terminal: Terminal, act: Callable[[], object]) -> float:
     terminal.wait_quiet(_STILL)
     before = terminal.cpu()
     act()
+    terminal.wait_answer()
     terminal.wait_quiet(_STILL)
+    if terminal.has_ended:
+        raise RuntimeError(f"the program has ended:\n{terminal.text}")
     return (terminal.cpu() - before) * 1000
 
 

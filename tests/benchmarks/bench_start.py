@@ -61,7 +61,7 @@ def panes_of(path: Path) -> Callable[[], dict[str, Paint]]:
             return "both" in found
 
         with opened(path) as terminal:
-            terminal.wait_until(look, 60.0, f"the end of {path.name} in both panes")
+            terminal.wait_until(look, 15.0, f"the end of {path.name} in both panes")
         return found
 
     return start

@@ -117,6 +117,11 @@ class Terminal:
             for row in range(self.screen.lines)
         )
 
+    @property
+    def has_ended(self) -> bool:
+        """The child has closed the terminal."""
+        return self._at_end
+
     # -- input
 
     def press(self, *keys: str) -> None:
@@ -162,6 +167,11 @@ class Terminal:
                 self._drain()
             elif self.cpu() - before < quiet / 10:
                 return
+
+    def wait_answer(self, timeout: float = 0.5) -> None:
+        """Wait until the child writes something, but no longer than this."""
+        if not self._at_end and select.select([self.fd], [], [], timeout)[0]:
+            self._drain()
 
     def watch(self, seconds: float) -> None:
         """Show output for this long, whatever comes."""
