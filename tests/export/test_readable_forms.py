@@ -16,7 +16,9 @@ from tui.blocks.cells import cell_len
 from tui.blocks.text import ROLES
 from tui.export import looks
 from tui.export.html import markdown
-from tui.export.markdown_export import escaped, fenced, is_active
+from tui.export.markdown_export import escaped, fenced, is_active, write_markdown
+from tui.export.sections import Front, Markup, Section
+from tui.i18n import translator
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -104,6 +106,19 @@ def test_a_fence_is_longer_than_any_inside(inside: str) -> None:
 )
 def test_answers_that_could_load_or_run_something_are_found(text: str) -> None:
     assert is_active(text)
+
+
+def test_an_answer_that_could_load_something_stands_in_a_fence_and_an_open_fence_swallows_nothing() -> None:
+    from markdown_it import MarkdownIt
+
+    answers = ("see <img src=https://a.example/x>", "```\nnever closed", "<!-- never closed")
+    sections = [Section(glyph="assistant", title="Answer", parts=(Markup(text),)) for text in answers]
+    pieces: list[str] = []
+    write_markdown(pieces.append, Front(title="t", facts=()), sections, translator("en"))
+    tokens = MarkdownIt("commonmark", {"html": True}).parse("".join(pieces))
+    inline = [child.type for token in tokens for child in token.children or []]
+    assert not {"html_block", "html_inline"} & {*inline, *(token.type for token in tokens)}
+    assert [token.content for token in tokens if token.type == "inline"] == ["t", *["Answer"] * 3]
 
 
 def test_ordinary_answers_stay_markdown() -> None:
