@@ -150,17 +150,17 @@ def _said(surroundings: Surroundings, row: LibraryRow, preview: Preview, width: 
         rows += [EMPTY, line(Span(tr.t("First prompts"), "heading"))]
         for prompt in preview.prompts:
             rows += _bounded(_row(prompt), "user", _PROMPT_ROWS, width, GLYPHS["user"].glyph)
+    if preview.changes:
+        rows += [EMPTY, line(Span(tr.t("Last tool changes"), "heading"))]
+        for change in preview.changes:
+            told = _row(node_text(tr, change))
+            rows += wrap([mark("tool-change"), Span(f" {told}", "text")], width)
     if preview.answer.strip():
         rows += [EMPTY, line(Span(tr.t("Last answer"), "heading"))]
         rows += _bounded(preview.answer, "assistant", _ANSWER_ROWS, width, "")
     if preview.ending is not None:
         told = _row(node_text(tr, preview.ending))
         rows += [EMPTY, *wrap([mark(preview.ending.kind), Span(f" {told}", "error")], width)]
-    if preview.changes:
-        rows += [EMPTY, line(Span(tr.t("Last tool changes"), "heading"))]
-        for change in preview.changes:
-            told = _row(node_text(tr, change))
-            rows += wrap([mark("tool-change"), Span(f" {told}", "text")], width)
     return rows
 
 
