@@ -113,6 +113,8 @@ def _lexer(language: str) -> Lexer | None:
 
 
 def _lexed(lexer: Lexer, text: str) -> Iterator[list[Span]]:
+    # Many lexers know a line only by its end, so the last one is given one too.
+    text += "\n"
     spans: list[Span] = []
     consumed = 0
     for token, value in _tokens(lexer, text):
@@ -124,10 +126,11 @@ def _lexed(lexer: Lexer, text: str) -> Iterator[list[Span]]:
             yield spans
             spans = []
             _append(spans, part, role)
-    head, *others = text[consumed:].split("\n")
-    _append(spans, head, "code")
-    yield spans
-    yield from ([Span(part, "code")] if part else [] for part in others)
+    if consumed < len(text):
+        head, *others = text[consumed:-1].split("\n")
+        _append(spans, head, "code")
+        yield spans
+        yield from ([Span(part, "code")] if part else [] for part in others)
 
 
 def _tokens(lexer: Lexer, text: str) -> Iterator[tuple[TokenType, str]]:
