@@ -32,14 +32,27 @@ def drawn(one: TrajectoryRow, width: int = 80, tr=EN) -> str:
 def test_a_row_has_number_kind_title_outcome_duration_and_tokens() -> None:
     call = row(gist='{"bed": "fern"}', duration_ms=21)
     title = "   12 ▪ tool       saltmarsh · read_gauge  bed=fern"
-    assert drawn(call) == title.ljust(61) + "✓" + "21 ms".rjust(9) + " " * 9
+    assert drawn(call) == title.ljust(59) + "✓" + "21 ms".rjust(9) + " " * 11
     used = RowUsage(5, 13, 128, 256)
     answer = row("assistant", "deepseek-flash", gist="Dry.", duration_ms=400, usage=used)
-    assert drawn(answer) == "   12 ◆ assistant  Dry.".ljust(62) + "0.4 s".rjust(9) + "402 tok".rjust(9)
+    assert drawn(answer) == "   12 ◆ assistant  Dry.".ljust(60) + "0.4 s".rjust(9) + "402 tok".rjust(11)
+
+
+def test_numbers_stand_apart_where_the_unit_is_longer() -> None:
+    used = RowUsage(0, 99_900, 0, 0)
+    answer = row("assistant", "deepseek-flash", gist="Dry.", duration_ms=400, usage=used)
+    assert drawn(answer, tr=ZH).endswith(" 99.9k token")
+    assert "0.4 秒 " in drawn(answer, tr=ZH)
+
+
+def test_a_row_without_end_and_numbers_has_the_whole_width_for_its_words() -> None:
+    told = row("user", "", gist="word " * 40, status="")
+    assert drawn(told).rstrip("…").rstrip()[-1] != " "
+    assert len(drawn(told).rstrip()) >= 76
 
 
 def test_columns_give_way_in_one_order() -> None:
-    shown = [columns_of(width) for width in (100, 71, 49, 43, 29)]
+    shown = [columns_of(width, EN) for width in (100, 71, 49, 43, 29)]
     assert [bool(columns.tokens) for columns in shown] == [True, False, False, False, False]
     assert [bool(columns.kind) for columns in shown] == [True, True, False, False, False]
     assert [bool(columns.duration) for columns in shown] == [True, True, True, False, False]

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
-from textual.command import CommandPalette
 from textual.screen import Screen
 
 from tui.app import themes
@@ -32,7 +31,8 @@ class DshApp(App[int]):
 
     CSS_PATH: ClassVar = ["app.tcss", "session.tcss", "timeline.tcss", "library.tcss"]
     TITLE = "dsh-tui"
-    ENABLE_COMMAND_PALETTE = True
+    # Textual's own key for its own palette would hide ours.
+    ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar = []
 
     def __init__(self, settings: Settings, first: Callable[[DshApp], Screen[None]]) -> None:
@@ -46,6 +46,7 @@ class DshApp(App[int]):
         self.surroundings = Surroundings(
             tr=translator(settings.lang), keys=effective_keys(settings.keys), ascii_only=settings.ascii
         )
+        self.set_class(settings.ascii, "-ascii")
         self._mouse_is_released = False
         themes.register(self, themes.LIGHT if settings.theme == "light" else themes.DARK)
 
@@ -82,10 +83,9 @@ class DshApp(App[int]):
         self.push_screen(HelpScreen(self.surroundings))
 
     def action_palette(self) -> None:
-        from tui.app.palette import ActionCommands
+        from tui.app.palette import palette
 
-        placeholder = self.surroundings.tr.t("Search for commands …")
-        self.push_screen(CommandPalette([ActionCommands], placeholder=placeholder))
+        self.push_screen(palette(self.surroundings))
 
     def action_switch_language(self) -> None:
         """The other language, at once and everywhere."""

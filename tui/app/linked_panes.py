@@ -234,7 +234,8 @@ class LinkedPanes(Screen[None]):
     @on(BlockView.Selected, "#chat")
     def _chat_selected(self, event: BlockView.Selected) -> None:
         node = self.chat_model.item_of(event.index)
-        if node is None:
+        if node is None or event.index != self.chat.cursor:
+            # The cursor has gone on since this was posted.
             return
         self.item = trajectory_of_node(self.reading, node)
         self._follow(self.trajectory_model, self.trajectory, self.item)
@@ -243,7 +244,7 @@ class LinkedPanes(Screen[None]):
     @on(BlockView.Selected, "#trajectory")
     def _trajectory_selected(self, event: BlockView.Selected) -> None:
         item = self.trajectory_model.item_of(event.index)
-        if item is None:
+        if item is None or event.index != self.trajectory.cursor:
             return
         self.item = item
         self._follow(self.chat_model, self.chat, node_of_trajectory(self.reading, item))
@@ -260,6 +261,8 @@ class LinkedPanes(Screen[None]):
             self._toggle_turn(self.reading.chat.index.turns[item])
         elif self.chat_model.toggle(event.index):
             self.chat.refresh_block(event.index)
+            # What was opened is shown to its end where it has room.
+            self.chat.select(event.index, notify=False)
 
     @on(BlockView.Activated, "#trajectory")
     def _trajectory_activated(self, event: BlockView.Activated) -> None:

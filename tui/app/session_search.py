@@ -26,6 +26,7 @@ class SearchController:
         self._bar: SearchBar | None = None
         self._rows: list[int] = []
         self._at = -1
+        self._origin = 0
         self._text = ""
         self._worker: Worker[None] | None = None
 
@@ -34,7 +35,8 @@ class SearchController:
         return self._bar is not None
 
     def open(self) -> None:
-        """Show the bar, or let keys go into it again."""
+        """Show the bar, or let keys go into it again; hits are looked for from where one is."""
+        self._origin = self._screen.selected_row
         if self._bar is None:
             self._bar = SearchBar(self._screen.surroundings, id="search")
             self._screen.mount(self._bar, before="#foot")
@@ -68,7 +70,7 @@ class SearchController:
         if not self._rows:
             return
         if self._at < 0:
-            self._at = self._first_from_here(by)
+            self._at = self._first_from(self._screen.selected_row, by)
         else:
             self._at = (self._at + by) % len(self._rows)
         self._go()
@@ -100,6 +102,9 @@ class SearchController:
                 self._show(search.progress)
             await asyncio.sleep(0)
         self._take([hit.row for hit in search.hits], None)
+        if not search.hits:
+            # While the text was shorter it may have been found elsewhere.
+            screen.select_row(self._origin)
         self._worker = None
 
     def _take(self, rows: list[int], done: float | None) -> None:
@@ -107,13 +112,12 @@ class SearchController:
         self._rows = rows
         if first:
             self._screen.mark_matches(Query.parse(self._text).needle)
-            self._at = self._first_from_here(1)
+            self._at = self._first_from(self._origin, 1)
             self._go()
         self._show(done)
 
-    def _first_from_here(self, by: int) -> int:
-        """The first hit at or after the selected record, or before it when going back."""
-        here = self._screen.selected_row
+    def _first_from(self, here: int, by: int) -> int:
+        """The first hit at or after a row, or at or before it when going back."""
         if by > 0:
             return next((at for at, row in enumerate(self._rows) if row >= here), 0)
         return next((at for at in range(len(self._rows) - 1, -1, -1) if self._rows[at] <= here), -1) % len(

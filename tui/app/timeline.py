@@ -100,6 +100,11 @@ class Timeline(Widget, can_focus=True):
         return self._selected
 
     @property
+    def is_settled(self) -> bool:
+        """Everything that is shown has been looked up."""
+        return self._timer is None and not self._unlooked()
+
+    @property
     def columns(self) -> list[Column]:
         """The columns at the present width."""
         room = self._room()

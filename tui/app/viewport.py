@@ -81,11 +81,19 @@ class Viewport:
     # -- size and content --
 
     def resize(self, width: int, height: int) -> None:
-        """Take a new size in cells; the block row at the top keeps its place in the text."""
+        """Take a new size in cells; a cursor on screen stays there, the row at the top keeps its text."""
+        if (width, height) == (self.width, self.height):
+            return
+        cursor = self.cursor if self.width else None
+        was_shown = cursor is not None and self.screen_rows(cursor) is not None
+        self._take_size(width, height)
+        if cursor is not None and was_shown and self.screen_rows(cursor) is None:
+            self.reveal(cursor)
+
+    def _take_size(self, width: int, height: int) -> None:
         if width == self.width:
-            if height != self.height:
-                self.height = height
-                self._rows = None
+            self.height = height
+            self._rows = None
             return
         reading_place = self._reading_place or self._place_in_text()
         first, self.width, self.height = not self.width, width, height

@@ -6,6 +6,7 @@ the layout is full.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -28,6 +29,8 @@ MARKDOWN: Final = 65_536
 """Characters up to which an answer is read as Markdown."""
 GUTTER: Final = 2
 """Cells left of a node's text: its mark and a space."""
+_SIGN: Final = re.compile(r" [·→] |−(?=\d)")
+_PLAIN_SIGNS: Final = str.maketrans("·→−", "->-")
 
 
 class Layout(NamedTuple):
@@ -100,10 +103,14 @@ def _tail(layout: Layout, right: Sequence[Span], *, folds: bool) -> Line:
 
 
 def plain_signs(layout: Layout, spans: Sequence[Span]) -> list[Span]:
-    """Spans of our own words, with the dots between them as dashes where only ASCII is drawn."""
+    """Spans of our own words, with the signs between them in their ASCII forms where only ASCII is drawn."""
     if not layout.ascii:
         return list(spans)
-    return [Span(span.text.replace(" · ", " - "), span.role) for span in spans]
+    return [Span(_SIGN.sub(_plain_sign, span.text), span.role) for span in spans]
+
+
+def _plain_sign(match: re.Match[str]) -> str:
+    return match[0].translate(_PLAIN_SIGNS)
 
 
 def _wrapped_heading(layout: Layout, lead: Sequence[Span], title: Sequence[Span], tail: Line) -> list[Line]:

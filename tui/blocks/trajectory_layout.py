@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from tui.blocks.cells import fit
+from tui.blocks.cells import cell_len, fit
 from tui.blocks.glyphs import GLYPHS, mark
 from tui.blocks.layout import Layout, plain_signs
 from tui.blocks.text import Line, Span, crop, line, pad, to_ascii, with_role
@@ -25,12 +25,15 @@ from tui.blocks.wording import (
     turn_name,
 )
 from tui.blocks.wording_names import name_text
+from tui.i18n import Translator
 from tui.nodes.notices import tool_name
 from tui.nodes.trajectory import TrajectoryRow
 from tui.nodes.turns import Turn
 
 _QUIET: Final = frozenset({"", "ok"})
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+_TOKENS: Final = 7
+"""Cells of a number of tokens and the gap before it."""
 _WORDS: Final = 56
 """Cells from which an end that was not well is told in words."""
 
@@ -46,20 +49,20 @@ class Columns(NamedTuple):
     tokens: int
 
 
-def columns_of(width: int) -> Columns:
-    """The columns that a pane of a width has room for."""
+def columns_of(width: int, tr: Translator) -> Columns:
+    """The columns that a pane of a width has room for, the unit of tokens being as long as its word."""
     return Columns(
         seq=5 if width >= 40 else 4 if width >= 30 else 0,
         kind=10 if width >= 50 else 0,
         outcome=1,
         duration=9 if width >= 44 else 0,
-        tokens=9 if width >= 72 else 0,
+        tokens=_TOKENS + cell_len(tr.t("{n} tok", n="")) if width >= 72 else 0,
     )
 
 
 def row_line(row: TrajectoryRow, layout: Layout, *, columns: Columns | None = None) -> Line:
     """One record in one line of at most `layout.width` cells."""
-    shown = columns or columns_of(layout.width)
+    shown = columns or columns_of(layout.width, layout.tr)
     right = _right(row, layout, shown)
     left = crop(_left(row, layout, shown), max(layout.width - right.cells, 1))
     made = line(*pad(left, layout.width - right.cells).spans, *right.spans)
@@ -193,6 +196,9 @@ def _right(row: TrajectoryRow, layout: Layout, columns: Columns) -> Line:
     tr = layout.tr
     words, sign = _outcome(row, layout)
     spans: list[Span] = [*words, Span(" "), sign] if columns.outcome else [Span(" ")]
+    if row.duration_ms is None and not row.usage and not words and sign.text == " ":
+        # What has no end, no duration and no tokens has the room of those columns for its words.
+        return line()
     if columns.duration:
         told = tr.duration(row.duration_ms) if row.duration_ms is not None else ""
         spans.append(Span(fit(told, columns.duration, "right"), "muted"))
