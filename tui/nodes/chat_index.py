@@ -133,25 +133,34 @@ class ChatFold:
         at = bisect_left(self._parts, row)
         return self._part_nodes[at] if at < len(self._parts) and self._parts[at] == row else -1
 
-    def replaced(self, row: int) -> None:
-        """Mark the nodes of a message that left the surface."""
+    def replaced(self, row: int) -> int:
+        """Mark the nodes of a message that left the surface; returns the row of the call of a result, or
+        -1."""
         rows, flags = self.index.rows, self.index.flags
         node = bisect_left(rows, row)
         if node == len(rows) or rows[node] != row:
-            node = self._node_of_part(row)
-            if node >= 0:
-                flags[node] |= Flag.REPLACED
-            return
+            return self._mark_part(row, Flag.REPLACED)
         while node < len(rows) and rows[node] == row:
             flags[node] |= Flag.REPLACED
             node += 1
+        return -1
 
-    def shortened(self, row: int, by: int) -> None:
-        """Mark the call whose result stands in a row: the model sees the shortened copy in another."""
+    def shortened(self, row: int, by: int) -> int:
+        """Mark the call whose result stands in a row: the model sees the shortened copy in another.
+
+        Returns the row of the call, or -1.
+        """
         node = self._node_of_part(row)
         if node >= 0:
-            self.index.flags[node] |= Flag.SHORTENED
             self._part(by, node)
+        return self._mark_part(row, Flag.SHORTENED)
+
+    def _mark_part(self, row: int, flag: int) -> int:
+        node = self._node_of_part(row)
+        if node < 0:
+            return -1
+        self.index.flags[node] |= flag
+        return self.index.mids[node] if self.index.kinds[node] == NodeKind.TOOL else -1
 
     def add(  # one argument a column
         self,

@@ -28,7 +28,7 @@ def base_facts(reading: Reading, index: int) -> dict[str, Any]:
         "time_ms": time or None,
         "replaced": bool(columns.flags[index] & Flag.REPLACED),
         "repeated": log.is_repeat(row),
-        "fault": log.damage_at(row),
+        "fault": log.damage_at(row, columns.mids[index], columns.ends[index]),
     }
 
 

@@ -13,7 +13,7 @@ from typing import Any, cast
 import msgspec
 
 from tui.nodes.chat_index import ChatFold, NodeKind
-from tui.nodes.trajectory_index import TrajectoryFold
+from tui.nodes.trajectory_index import RowFlag, TrajectoryFold
 from tui.nodes.turns import Totals, TurnsFold
 from tui.session import records as r
 from tui.session.damage import Damage
@@ -158,11 +158,15 @@ class Reading:
         for seq in self.surface.replace(record.seq, op.startSeq, op.endSeq):
             for shadowed in (seq - base,) if healthy and seq >= base else log.rows_of_seq(seq):
                 if shortened:
-                    self.chat.shortened(shadowed, row)
-                    self.trajectory.shortened(shadowed, row)
+                    call, flag = self.chat.shortened(shadowed, row), RowFlag.CUT
                 elif shadowed != row:
-                    self.chat.replaced(shadowed)
-                    self.trajectory.replaced(shadowed)
+                    call, flag = self.chat.replaced(shadowed), RowFlag.REPLACED
+                    self.trajectory.mark(shadowed, flag)
+                else:
+                    continue
+                if call >= 0:
+                    # A result is part of its call's row.
+                    self.trajectory.mark(call, flag)
 
     def _header(self, row: int, record: r.RequestHeaderRow) -> None:
         place = self.turns
@@ -185,7 +189,7 @@ class Reading:
         elif change.added or change.removed:
             self.chat.header(row, untold=True)
         if change.redefined:
-            self.trajectory.mark_tool_change(row)
+            self.trajectory.mark(row, RowFlag.TOOL_CHANGE)
 
     def _developer(self, row: int, record: r.DeveloperMessage) -> None:
         self._surface(row, record)

@@ -149,7 +149,7 @@ def _base(reading: Reading, index: int) -> dict[str, Any]:
         "end_seq": log.seq(end) if end >= 0 else None,
         "request": columns.requests[index] or None,
         "replaced": bool(columns.flags[index] & RowFlag.REPLACED),
-        "damage": log.damage_at(row),
+        "damage": log.damage_at(row, columns.mids[index], end),
         "repeated": log.is_repeat(row),
     }
 

@@ -97,8 +97,6 @@ class TrajectoryFold:
         self._compaction_id = ""
         self._accepted = -1
         self._counted_at_end = -1
-        self._results = array("I")
-        self._result_calls = array("I")
 
     def handlers(self) -> dict[str, Any]:
         return {
@@ -150,36 +148,12 @@ class TrajectoryFold:
             self._accepted = self._counted_at_end
         self._counted_at_end = -1
 
-    def replaced(self, row: int) -> None:
-        """Mark the record of a message that left the surface; a result's is its call's."""
+    def mark(self, row: int, flag: int) -> None:
+        """Set a flag of the row that begins with this row of the log."""
         rows = self.index.rows
         found = bisect_left(rows, row)
         if found < len(rows) and rows[found] == row:
-            self.index.flags[found] |= RowFlag.REPLACED
-            if self.index.kinds[found] != RowKind.EVENT:
-                return
-        # A result, in its first or in a shortened form, is seen no more: nor is its call.
-        call = self._call_of_result(row)
-        if call >= 0:
-            self.index.flags[call] |= RowFlag.REPLACED
-
-    def shortened(self, row: int, by: int) -> None:
-        """Mark the call whose result stands in a row: the model sees the shortened copy in another."""
-        found = self._call_of_result(row)
-        if found >= 0:
-            self.index.flags[found] |= RowFlag.CUT
-            if self._results[-1] < by:
-                self._results.append(by)
-                self._result_calls.append(found)
-
-    def _call_of_result(self, row: int) -> int:
-        at = bisect_left(self._results, row)
-        return self._result_calls[at] if at < len(self._results) and self._results[at] == row else -1
-
-    def mark_tool_change(self, row: int) -> None:
-        found = self.index.exactly(row)
-        if found is not None:
-            self.index.flags[found] |= RowFlag.TOOL_CHANGE
+            self.index.flags[found] |= flag
 
     def add(self, kind: int, row: int, flags: int = 0, start: int = -1, request: int = 0) -> int:
         """Append a row; returns its position."""
@@ -237,8 +211,6 @@ class TrajectoryFold:
             found = self.add(RowKind.TOOL, row)
         self.index.ends[found] = row
         self.index.flags[found] |= RowFlag.DONE | (RowFlag.ERROR if record.data.message.isError else 0)
-        self._results.append(row)
-        self._result_calls.append(found)
 
     def _nested_start(self, row: int, record: r.NestedStart) -> None:
         self._nested[record.data.subCallId] = self.add(RowKind.TOOL, row, RowFlag.NESTED)

@@ -128,10 +128,12 @@ class SessionLog:
     def unknown(self, row: int) -> UnknownRecord | None:
         return self.index.unknown.get(row)
 
-    def damage_at(self, row: int) -> Damage | None:
-        """The fault that a row stands for, or that its event has."""
-        index = self.index.damaged.get(row)
-        return None if index is None else self.damage[index]
+    def damage_at(self, *rows: int) -> Damage | None:
+        """The fault that a row stands for, or that its event has; the first one of several rows."""
+        damaged = self.index.damaged
+        if not damaged:
+            return None
+        return next((self.damage[damaged[row]] for row in rows if row in damaged), None)
 
     def rows_of_seq(self, seq: int) -> list[int]:
         """Every row that carries this number; more than one only in a damaged log."""

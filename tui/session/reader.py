@@ -251,7 +251,7 @@ class LogReader:
             frame_offset=frame_offset,
             fields=fields,
         )
-        log.index.damaged[row] = len(log.damage)
+        log.index.damaged.setdefault(row, len(log.damage))
         log.damage.append(damage)
         return damage
 
