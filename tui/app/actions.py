@@ -55,11 +55,11 @@ class Action:
 
 
 ACTIONS: tuple[Action, ...] = (
-    Action("cursor-up", ("up", "k"), N_("Previous entry, or a line up in a long one"), Group.MOVE, "view"),
+    Action("cursor-up", ("up", "k"), N_("Previous entry; a long one row by row"), Group.MOVE, "view"),
     Action(
         "cursor-down",
         ("down", "j"),
-        N_("Next entry, or a line down in a long one"),
+        N_("Next entry; a long one row by row"),
         Group.MOVE,
         "view",
         show_in_footer=True,
@@ -121,7 +121,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("pager", ("v",), N_("Whole text of the entry in the pager"), Group.PANES),
     Action("copy", ("y",), N_("Copy the entry's text"), Group.COPY),
     Action("copy-address", ("Y",), N_("Copy the entry's address"), Group.COPY),
-    Action("release-mouse", ("m",), N_("Give the mouse to the terminal, or take it back"), Group.COPY, "app"),
+    Action("release-mouse", ("m",), N_("Mouse to the terminal, or back"), Group.COPY, "app"),
     Action("help", ("?", "f1"), N_("All keys"), Group.PROGRAM, "app", show_in_footer=True, short=N_("keys")),
     Action("palette", ("ctrl+p",), N_("Command palette"), Group.PROGRAM, "app"),
     Action("switch-language", ("L",), N_("English or Chinese"), Group.PROGRAM, "app"),

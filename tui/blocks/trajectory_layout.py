@@ -34,6 +34,8 @@ _QUIET: Final = frozenset({"", "ok"})
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 _TOKENS: Final = 7
 """Cells of a number of tokens and the gap before it."""
+_STUMP: Final = 6
+"""Cells below which the beginning of what a row says tells nothing."""
 _WORDS: Final = 56
 """Cells from which an end that was not well is told in words."""
 
@@ -64,12 +66,23 @@ def row_line(row: TrajectoryRow, layout: Layout, *, columns: Columns | None = No
     """One record in one line of at most `layout.width` cells."""
     shown = columns or columns_of(layout.width, layout.tr)
     right = _right(row, layout, shown)
-    left = crop(_left(row, layout, shown), max(layout.width - right.cells, 1))
+    left = _cropped(row, _left(row, layout, shown), max(layout.width - right.cells, 1))
     made = line(*pad(left, layout.width - right.cells).spans, *right.spans)
     if row.replaced:
         made = Line(tuple(Span(span.text, with_role(span.role, "dim")) for span in made.spans), made.cells)
     made = crop(made, layout.width)
     return to_ascii(line(*plain_signs(layout, made.spans))) if layout.ascii else made
+
+
+def _cropped(row: TrajectoryRow, left: Line, room: int) -> Line:
+    """A row's words in its room: no stump of what it says, and of a tool its own name rather than its server."""
+    if left.cells > room and len(left.spans) > 2 and left.spans[-2].text == "  ":
+        about = line(*left.spans[:-2])
+        if room < about.cells + 2 + _STUMP:
+            left = about
+    if row.kind == "tool" and left.cells > room:
+        left = line(*(span for span in left.spans if not span.text.endswith(" · ")))
+    return crop(left, room)
 
 
 def row_mark(row: TrajectoryRow) -> str:

@@ -151,6 +151,8 @@ def interruption_title(tr: Translator, reason: str, cause: str = "", detail: str
             return tr.t("Interrupted: the process ended; what its unfinished calls did is not known")
         case ("forked", _):
             return tr.t("Left open: the session was forked inside this turn")
+        case ("open", _):
+            return tr.t("Not finished: the log ends inside this turn")
         case ("max-tokens", _):
             return tr.t("Cut off: output token limit reached")
         case ("blocked", _):
