@@ -106,6 +106,22 @@ class Surface:
         self.content_generation += 1
         return tuple(covered)
 
+    def between(self, start_seq: int, end_seq: int) -> tuple[int, ...] | None:
+        """Return the nodes from start_seq to end_seq in order; None if these are no range of the surface."""
+        first, last = self._live_slot(start_seq), self._live_slot(end_seq)
+        if first is None or last is None or self._place[first] > self._place[last]:
+            return None
+        at, end = self._place[first], self._place[last]
+        found: list[int] = []
+        while at <= end:
+            slot = self._cells[at]
+            if slot < 0:
+                at = -slot - 1
+            else:
+                found.append(self._seqs[slot])
+                at += 1
+        return tuple(found)
+
     def offload(self, seq: int, targets: object) -> None:
         """Mark images of current nodes as offloaded; `targets` is that of an `image/offload` event (§4.8)."""
         entries = as_array(targets)
