@@ -51,6 +51,9 @@ class LinkedPanes(Screen[None]):
         at: sequence number to open at; the tail if None.
     """
 
+    # The pane that was asked for gets the keyboard, not the first one there is.
+    AUTO_FOCUS = ""
+
     def __init__(
         self,
         whole: Reading,
@@ -376,20 +379,24 @@ class LinkedPanes(Screen[None]):
             tr = self.surroundings.tr
             self.say(tr.t("There is no record {seq}; the last one is {last}.", seq=seq, last=last))
 
-    def select_row(self, row: int) -> None:
-        """Select what tells of a row of the log in both panes."""
+    def select_row(self, row: int, node: int | None = None) -> None:
+        """Select what tells of a row of the log in both panes, and in Chat a certain node of it."""
         item = trajectory_of_row(self.reading, row)
         if item < 0:
             return
         self.select_item(item)
-        own = self.reading.chat.index.nodes_of_row(row)
-        if own:
+        if node is not None:
+            self._follow(self.chat_model, self.chat, node)
+        elif self.reading.chat.index.nodes_of_row(row):
             # More than the trajectory row knows: a title, a queued prompt, a turn's end.
             self._follow(self.chat_model, self.chat, node_of_row(self.reading, row))
 
     def offer_rows(self, seq: int, rows: list[int]) -> None:
-        """Several records carry one number: let the reader go from one to the other."""
-        raise NotImplementedError
+        """Several records carry one number: say so."""
+        sentence = self.surroundings.tr.t(
+            "{n} records carry the number {seq}; n and N go from one to the other.", n=len(rows), seq=seq
+        )
+        self.say(sentence)
 
     # -- labels
 

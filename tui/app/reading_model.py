@@ -7,6 +7,7 @@ bookkeeping). Positions grow while the log is being read; `extend` takes note of
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_left
 from collections.abc import Hashable, Sequence
@@ -21,7 +22,7 @@ EARLIER = "earlier"
 """Key of the block that says that the beginning is still being read."""
 
 
-class ReadingModel:
+class ReadingModel(ABC):
     """Common part of the two panes' models.
 
     A block is a position in the pane; an item is a chat node or trajectory row of the reading. While the
@@ -66,29 +67,33 @@ class ReadingModel:
 
     # -- to be given by each pane
 
+    @abstractmethod
     def items(self) -> int:
         """Items of the reading, shown or not."""
-        raise NotImplementedError
 
+    @abstractmethod
     def shows(self, item: int) -> bool:
         """Whether an item is in the chosen part."""
-        raise NotImplementedError
 
+    @abstractmethod
     def is_filtered(self) -> bool:
         """Whether only a part is shown."""
-        raise NotImplementedError
 
+    @abstractmethod
     def item_key(self, item: int) -> Hashable:
-        raise NotImplementedError
+        """What an item is called whatever part of the log is read."""
 
+    @abstractmethod
     def find_item(self, key: Hashable) -> int | None:
-        raise NotImplementedError
+        """The item of a key, None where this reading does not have it."""
 
+    @abstractmethod
     def item_estimate(self, item: int, width: int) -> int:
-        raise NotImplementedError
+        """Rows of an item, roughly."""
 
+    @abstractmethod
     def item_layout(self, item: int, width: int) -> Sequence[Line]:
-        raise NotImplementedError
+        """Rows of an item."""
 
     # -- items and blocks
 

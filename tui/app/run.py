@@ -24,9 +24,12 @@ def open_session(path: Path, *, view: str, at: int | None, settings: Settings) -
     return app.run() or app.return_code or 0
 
 
-def open_library(homes: Homes, *, settings: Settings) -> int:
-    """Show the library until the reader leaves; returns the exit status."""
+def open_library(homes: Homes, *, settings: Settings, demo: Path | None = None) -> int:
+    """Show the library until the reader leaves; returns the exit status.
+
+    An empty library offers to open `demo`.
+    """
     from tui.app.library_screen import LibraryScreen
 
-    app = DshApp(settings, lambda app: LibraryScreen(homes, app.surroundings))
+    app = DshApp(settings, lambda app: LibraryScreen(homes, app.surroundings, demo=demo))
     return app.run() or app.return_code or 0

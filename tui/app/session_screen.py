@@ -71,13 +71,9 @@ class SessionScreen(LinkedPanes):
         self.say(sentences[what, step])
 
     def offer_rows(self, seq: int, rows: list[int]) -> None:
-        tr = self.surroundings.tr
+        """Let the keys for search hits go from one record of the number to the other."""
         self._search.offer_rows(rows)
-        self.say(
-            tr.t(
-                "{n} records carry the number {seq}; n and N go from one to the other.", n=len(rows), seq=seq
-            )
-        )
+        super().offer_rows(seq, rows)
 
     def action_previous_turn(self) -> None:
         self._jump(-1, "turn")

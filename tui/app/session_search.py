@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from tui.app.search_bar import SearchBar
 from tui.blocks.wording import node_text
@@ -16,15 +16,17 @@ if TYPE_CHECKING:
     from tui.app.session_screen import SessionScreen
 
 _SLICE_SECONDS = 0.008
+Place: TypeAlias = tuple[int, int | None]
+"""A row of the log and the chat node that tells of it, where there is one."""
 
 
 class SearchController:
-    """Owns the search of a screen; hits are rows of the log, in order."""
+    """Owns the search of a screen; hits are places of the log, in order."""
 
     def __init__(self, screen: SessionScreen) -> None:
         self._screen = screen
         self._bar: SearchBar | None = None
-        self._rows: list[int] = []
+        self._places: list[Place] = []
         self._at = -1
         self._origin = 0
         self._text = ""
@@ -50,14 +52,14 @@ class SearchController:
         if self._bar is not None:
             self._bar.remove()
             self._bar = None
-        self._rows, self._at, self._text = [], -1, ""
+        self._places, self._at, self._text = [], -1, ""
         self._screen.mark_matches("")
         self._screen.show_pane(self._screen.pane)
 
     def change(self, text: str) -> None:
         """Search for another text."""
         self._stop()
-        self._rows, self._at, self._text = [], -1, text
+        self._places, self._at, self._text = [], -1, text
         self._screen.mark_matches("")
         if not text.strip():
             self._show(None)
@@ -67,18 +69,19 @@ class SearchController:
 
     def step(self, by: int) -> None:
         """Go to the next or the previous hit, around the ends."""
-        if not self._rows:
+        if not self._places:
             return
         if self._at < 0:
             self._at = self._first_from(self._screen.selected_row, by)
         else:
-            self._at = (self._at + by) % len(self._rows)
+            self._at = (self._at + by) % len(self._places)
         self._go()
 
     def offer_rows(self, rows: list[int]) -> None:
         """Let `n` and `N` go through these rows."""
         self._stop()
-        self._rows, self._at = rows, 0
+        self._places = [(row, None) for row in rows]
+        self._at = 0
 
     def _stop(self) -> None:
         if self._worker is not None:
@@ -97,19 +100,19 @@ class SearchController:
         while not search.step(_SLICE_SECONDS):
             if len(search.hits) != shown:
                 shown = len(search.hits)
-                self._take([hit.row for hit in search.hits], search.progress)
+                self._take(_places(search), search.progress)
             else:
                 self._show(search.progress)
             await asyncio.sleep(0)
-        self._take([hit.row for hit in search.hits], None)
+        self._take(_places(search), None)
         if not search.hits:
             # While the text was shorter it may have been found elsewhere.
             screen.select_row(self._origin)
         self._worker = None
 
-    def _take(self, rows: list[int], done: float | None) -> None:
-        first = not self._rows and bool(rows)
-        self._rows = rows
+    def _take(self, places: list[Place], done: float | None) -> None:
+        first = not self._places and bool(places)
+        self._places = places
         if first:
             self._screen.mark_matches(Query.parse(self._text).needle)
             self._at = self._first_from(self._origin, 1)
@@ -119,17 +122,20 @@ class SearchController:
     def _first_from(self, here: int, by: int) -> int:
         """The first hit at or after a row, or at or before it when going back."""
         if by > 0:
-            return next((at for at, row in enumerate(self._rows) if row >= here), 0)
-        return next((at for at in range(len(self._rows) - 1, -1, -1) if self._rows[at] <= here), -1) % len(
-            self._rows
-        )
+            return next((at for at, (row, _) in enumerate(self._places) if row >= here), 0)
+        before = [at for at, (row, _) in enumerate(self._places) if row <= here]
+        return before[-1] if before else len(self._places) - 1
 
     def _go(self) -> None:
-        self._screen.select_row(self._rows[self._at])
+        self._screen.select_row(*self._places[self._at])
         self._screen.reveal_match()
         self._show(None)
 
     def _show(self, done: float | None) -> None:
         if self._bar is not None:
             position = self._at + 1 if self._at >= 0 else None
-            self._bar.show_hits(position, len(self._rows), done=done)
+            self._bar.show_hits(position, len(self._places), done=done)
+
+
+def _places(search: Search) -> list[Place]:
+    return [(hit.row, hit.chat_index) for hit in search.hits]

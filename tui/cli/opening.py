@@ -22,7 +22,7 @@ def library(run: Run) -> int:
         return sessions(run)
     from tui.app.run import open_library
 
-    return open_library(run.settings.homes, settings=run.settings)
+    return open_library(run.settings.homes, settings=run.settings, demo=demo_log())
 
 
 def open_one(run: Run) -> int:
