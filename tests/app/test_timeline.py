@@ -53,7 +53,9 @@ def lane(found: list[Column], which: int) -> str:
 
 def records(reading: Reading) -> list[int]:
     """Rows that are no bookkeeping."""
-    return [at for at, kind in enumerate(reading.trajectory.index.kinds) if kind != RowKind.EVENT]
+    return [
+        at for at, kind in enumerate(reading.trajectory.index.kinds) if RowKind(kind).public_name != "event"
+    ]
 
 
 # -- columns

@@ -86,7 +86,7 @@ def kinds(reading: Reading, query: str) -> list[str]:
     return [
         NodeKind(reading.chat.index.kinds[hit.chat_index]).name.lower()
         if hit.chat_index is not None
-        else "." + RowKind(reading.trajectory.index.kinds[hit.trajectory_index]).name.lower()
+        else "." + RowKind(reading.trajectory.index.kinds[hit.trajectory_index]).public_name
         for hit in found(reading, query)
     ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Hashable, Sequence
 
+from tui.app.mask import both, either, flag_table, table
 from tui.app.part import Part
 from tui.app.reading_model import ReadingModel
 from tui.blocks.chat_layout import Layout, chat_lines, estimate_rows, is_expandable, starts_expanded
@@ -14,6 +15,11 @@ from tui.nodes.chat import ChatNode
 from tui.nodes.chat_index import Flag, NodeKind
 from tui.nodes.chat_nodes import chat_node
 from tui.nodes.reading import Reading
+
+_CONTEXT = table((NodeKind.CONTEXT,))
+_HEADER = table((NodeKind.HEADER,))
+_TURN = table((NodeKind.TURN,))
+_MARKED = flag_table(Flag.MARKED)
 
 NodeKey = tuple[int, int, int]
 """Sequence number, content block, kind: what a node is called whatever part of the log is read."""
@@ -79,15 +85,20 @@ class ChatModel(ReadingModel):
     def is_filtered(self) -> bool:
         return self.part.only_tool_changes or self.part.has_folds
 
-    def shows(self, item: int) -> bool:
+    def mask(self, start: int) -> bytes:
         columns = self.reading.chat.index
-        kind = columns.kinds[item]
+        kinds = columns.kinds[start:] if start else columns.kinds
         if self.part.only_tool_changes:
-            changed = kind == NodeKind.CONTEXT and bool(columns.flags[item] & Flag.MARKED)
-            return changed or kind == NodeKind.HEADER
-        if kind == NodeKind.TURN or columns.turns[item] < 0:
-            return True
-        return not self.part.folds(self.reading.turn_number(columns.turns[item]))
+            marked = (columns.flags[start:] if start else columns.flags).translate(_MARKED)
+            return either(both(kinds.translate(_CONTEXT), marked), kinds.translate(_HEADER))
+        everything = b"\1" * len(kinds)
+        if not self.part.has_folds:
+            return everything
+        return either(self.without_folded(everything, start), kinds.translate(_TURN))
+
+    def turn_rows(self) -> tuple[array[int], array[int]]:
+        columns = self.reading.chat.index
+        return columns.rows, columns.turns
 
     def item_key(self, item: int) -> NodeKey:
         columns = self.reading.chat.index

@@ -12,11 +12,9 @@ from typing import Literal
 from tui.nodes.chat_index import ChatIndex, Flag, NodeKind
 from tui.nodes.reading import Reading
 from tui.nodes.trajectory_index import RowFlag, RowKind, TrajectoryIndex
-from tui.session.records import CODES
 
 Landmark = Literal["turn", "tool-change", "error"]
 
-_TURN_START = CODES["turn/start"]
 _CALLS_SEARCHED = 400
 
 
@@ -52,9 +50,9 @@ def _chat_test(columns: ChatIndex, what: Landmark) -> Callable[[int], bool]:
 
 
 def _row_test(reading: Reading, what: Landmark) -> Callable[[int], bool]:
-    columns, log = reading.trajectory.index, reading.log
+    columns = reading.trajectory.index
     if what == "turn":
-        return lambda at: columns.kinds[at] == RowKind.EVENT and log.code(columns.rows[at]) == _TURN_START
+        return lambda at: columns.kinds[at] == RowKind.TURN
     wanted = RowFlag.TOOL_CHANGE if what == "tool-change" else RowFlag.ERROR
     return lambda at: bool(columns.flags[at] & wanted)
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Sequence
 from typing import Self
 
+from tui.app.mask import both, chosen
 from tui.app.part import Part
 from tui.blocks.text import Line, Span, line
 from tui.i18n import Translator
@@ -72,8 +73,12 @@ class ReadingModel(ABC):
         """Items of the reading, shown or not."""
 
     @abstractmethod
-    def shows(self, item: int) -> bool:
-        """Whether an item is in the chosen part."""
+    def mask(self, start: int) -> bytes:
+        """A byte for each item from `start` on: not 0 where it is in the chosen part."""
+
+    @abstractmethod
+    def turn_rows(self) -> tuple[array[int], array[int]]:
+        """The first row of each item, ascending, and the position of its turn, -1 for none."""
 
     @abstractmethod
     def is_filtered(self) -> bool:
@@ -103,9 +108,9 @@ class ReadingModel(ABC):
         self._scanned = known
         if self._chosen is None:
             return known - before
-        shown = [item for item in range(before, known) if self.shows(item)]
-        self._chosen.extend(shown)
-        return len(shown)
+        shown = len(self._chosen)
+        self._chosen.extend(chosen(self.mask(before), before))
+        return len(self._chosen) - shown
 
     def _choose(self) -> None:
         self._chosen = array("I") if self.is_filtered() else None
@@ -137,6 +142,24 @@ class ReadingModel(ABC):
         if place < len(self._chosen) and self._chosen[place] == item:
             return place + self._lead
         return max(0, place - 1) + self._lead
+
+    def without_folded(self, mask: bytes, start: int) -> bytes:
+        """The mask with all items of folded turns taken out; headings are put back by the pane."""
+        part = self.part
+        if not part.has_folds:
+            return mask
+        rows, turns = self.turn_rows()
+        if part.all_turns_folded:
+            outside = bytes(turn < 0 for turn in turns[start:])
+            return both(mask, outside)
+        left = bytearray(mask)
+        for turn in self.reading.turns.turns:
+            if turn.number in part.folded_turns:
+                first = bisect_left(rows, turn.start_row)
+                end = bisect_right(rows, turn.end_row) if turn.end_row >= 0 else len(rows)
+                first, end = max(first, start), max(end, start)
+                left[first - start : end - start] = bytes(end - first)
+        return bytes(left)
 
     # -- BlockModel
 

@@ -164,7 +164,7 @@ def _segments(reading: Reading, width: int) -> list[tuple[int, int]]:
 
 def _marks(index: TrajectoryIndex, room: int) -> list[int] | None:
     """The rows that have a lane, or None if they do not fit."""
-    if len(index) - index.kinds.count(RowKind.EVENT) > room:
+    if len(index) - sum(map(index.kinds.count, (RowKind.EVENT, RowKind.BOOKKEEPING, RowKind.TURN))) > room:
         return None
     marks = [at for at in range(len(index)) if _lane(index, at) is not None]
     return marks if len(marks) <= room else None

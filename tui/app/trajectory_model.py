@@ -6,18 +6,26 @@ from __future__ import annotations
 from array import array
 from collections.abc import Hashable, Sequence
 
+from tui.app.mask import either, flag_table, table
 from tui.app.reading_model import ReadingModel
 from tui.blocks.chat_layout import Layout
 from tui.blocks.text import Line
 from tui.blocks.trajectory_layout import row_line, turn_rule
-from tui.nodes.trajectory import is_bookkeeping, trajectory_row
+from tui.nodes.trajectory import trajectory_row
 from tui.nodes.trajectory_index import RowFlag, RowKind
-from tui.session.records import CODES
 
 RowKey = tuple[int, int]
 """Sequence number and kind."""
 
-_TURN_START = CODES["turn/start"]
+_ALL = table(RowKind)
+_SPOKEN = table(kind for kind in RowKind if kind != RowKind.BOOKKEEPING)
+_HEADER = table((RowKind.HEADER,))
+_TURN = table((RowKind.TURN,))
+_CHANGES_TOOLS = flag_table(RowFlag.TOOL_CHANGE)
+
+
+def _without_calls(wanted: bytes) -> bytes:
+    return wanted[: RowKind.TOOL] + b"\0" + wanted[RowKind.TOOL + 1 :]
 
 
 class TrajectoryModel(ReadingModel):
@@ -30,11 +38,7 @@ class TrajectoryModel(ReadingModel):
 
     def _is_turn_start(self, item: int) -> bool:
         columns = self.reading.trajectory.index
-        return (
-            columns.kinds[item] == RowKind.EVENT
-            and self.reading.log.code(columns.rows[item]) == _TURN_START
-            and columns.turns[item] >= 0
-        )
+        return columns.kinds[item] == RowKind.TURN and columns.turns[item] >= 0
 
     # -- ReadingModel
 
@@ -44,19 +48,21 @@ class TrajectoryModel(ReadingModel):
     def is_filtered(self) -> bool:
         return True
 
-    def shows(self, item: int) -> bool:
+    def mask(self, start: int) -> bytes:
+        columns, part = self.reading.trajectory.index, self.part
+        kinds = columns.kinds[start:] if start else columns.kinds
+        if part.only_tool_changes:
+            flags = columns.flags[start:] if start else columns.flags
+            return either(flags.translate(_CHANGES_TOOLS), kinds.translate(_HEADER))
+        wanted = _ALL if part.bookkeeping else _SPOKEN
+        mask = bytes(kinds.translate(_without_calls(wanted) if part.calls_folded else wanted))
+        if not part.has_folds:
+            return mask
+        return either(self.without_folded(mask, start), kinds.translate(_TURN))
+
+    def turn_rows(self) -> tuple[array[int], array[int]]:
         columns = self.reading.trajectory.index
-        kind, flags = columns.kinds[item], columns.flags[item]
-        if self.part.only_tool_changes:
-            return bool(flags & RowFlag.TOOL_CHANGE) or kind == RowKind.HEADER
-        if self._is_turn_start(item):
-            return True
-        turn, part = columns.turns[item], self.part
-        if turn >= 0 and part.has_folds and part.folds(self.reading.turn_number(turn)):
-            return False
-        if part.calls_folded and kind == RowKind.TOOL:
-            return False
-        return part.bookkeeping or kind != RowKind.EVENT or not is_bookkeeping(self.reading, item)
+        return columns.rows, columns.turns
 
     def item_key(self, item: int) -> RowKey:
         columns = self.reading.trajectory.index

@@ -289,7 +289,7 @@ class Search:
         if query.turns and reading.turn_number(rows.turns[at]) not in query.turns:
             return False
         if query.kinds:
-            names = {RowKind(rows.kinds[at]).name.lower()}
+            names = {RowKind(rows.kinds[at]).public_name}
             if kind is not None:
                 names.add(kind.name.lower())
             if not names & query.kinds:

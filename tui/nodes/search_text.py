@@ -146,7 +146,7 @@ def _row_texts(reading: Reading, place: Place, ids: bool) -> Iterator[str]:
         yield reading.log.raw(place.row).decode("utf-8", "replace")
         return
     at = place.trajectory
-    if rows.kinds[at] in (RowKind.EVENT, RowKind.UNKNOWN):
+    if rows.kinds[at] in (RowKind.EVENT, RowKind.BOOKKEEPING, RowKind.TURN, RowKind.UNKNOWN):
         yield reading.log.type_name(place.row)
     own = rows.rows[at] == place.row
     for row in dict.fromkeys((place.row, *((rows.mids[at], rows.ends[at]) if own else ()))):

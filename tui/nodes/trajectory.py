@@ -24,29 +24,11 @@ from tui.session.json_text import compact
 from tui.session.json_value import as_array, as_count, as_object, as_text
 from tui.session.stream import finish, first_delta_ms
 
-KIND_NAMES: dict[RowKind, str] = {kind: kind.name.lower() for kind in RowKind}
+KIND_NAMES: dict[RowKind, str] = {kind: kind.public_name for kind in RowKind}
 
 RowStatus = Literal[
     "ok", "error", "running", "no-result", "failed", "interrupted", "truncated", "unanswered", ""
 ]
-
-BOOKKEEPING = frozenset(
-    {
-        "turn/start",
-        "turn/end",
-        "step/start",
-        "step/end",
-        "agent/inbox/spliced",
-        "session-log-deepseek/delivery-accepted",
-        "llm/retry-started",
-        "request/context",
-        "permission/preset",
-        "sandbox/mode",
-        "approval/policy",
-        "workspace/changes",
-    }
-)
-"""Events that keep the books of the program; a reader rarely wants them."""
 
 
 class RowUsage(msgspec.Struct, frozen=True):
@@ -116,10 +98,7 @@ def trajectory_row(reading: Reading, index: int) -> TrajectoryRow:
 
 def is_bookkeeping(reading: Reading, index: int) -> bool:
     """True for rows that only keep the program's books; a request without an answer is never one."""
-    columns = reading.trajectory.index
-    if columns.kinds[index] != RowKind.EVENT or columns.flags[index] & RowFlag.UNANSWERED:
-        return False
-    return reading.log.type_name(columns.rows[index]) in BOOKKEEPING
+    return reading.trajectory.index.kinds[index] in (RowKind.BOOKKEEPING, RowKind.TURN)
 
 
 def row_times(reading: Reading, index: int) -> tuple[int, int]:
@@ -398,6 +377,8 @@ def _damage(reading: Reading, index: int) -> TrajectoryRow:
 
 _BUILDERS: dict[RowKind, Callable[[Reading, int], TrajectoryRow]] = {
     RowKind.EVENT: _event,
+    RowKind.BOOKKEEPING: _event,
+    RowKind.TURN: _event,
     RowKind.SYSTEM: _system,
     RowKind.USER: _user,
     RowKind.CONTEXT: _context,

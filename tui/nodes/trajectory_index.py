@@ -18,7 +18,7 @@ from tui.session.damage import Damage
 
 
 class RowKind(IntEnum):
-    """Kinds of trajectory rows (CONTRACT.md)."""
+    """Kinds of trajectory rows (CONTRACT.md); the last two are events too, told apart for what is shown."""
 
     EVENT = 0
     SYSTEM = 1
@@ -32,6 +32,28 @@ class RowKind(IntEnum):
     FAILURE = 9
     UNKNOWN = 10
     DAMAGE = 11
+    BOOKKEEPING = 12
+    """An event that keeps the program's books; a reader rarely wants it."""
+    TURN = 13
+    """The start of a turn: its heading."""
+
+    @property
+    def public_name(self) -> str:
+        """What exports call the kind."""
+        return "event" if self in (RowKind.BOOKKEEPING, RowKind.TURN) else self.name.lower()
+
+
+BOOKKEEPING = frozenset(
+    {
+        "agent/inbox/spliced",
+        "permission/preset",
+        "sandbox/mode",
+        "approval/policy",
+        "workspace/changes",
+    }
+)
+"""Bookkeeping events without a handler of their own."""
+_EVENT_KINDS = [RowKind.BOOKKEEPING if name in BOOKKEEPING else RowKind.EVENT for name in r.TYPE_NAMES]
 
 
 class RowFlag:
@@ -126,7 +148,8 @@ class TrajectoryFold:
 
     def event(self, row: int, record: Any) -> None:
         """Any known event without a handler of its own."""
-        self.add(RowKind.EVENT, row)
+        code: int = record.code
+        self.add(_EVENT_KINDS[code], row)
 
     def unknown(self, row: int, record: r.UnknownRecord) -> None:
         self.add(RowKind.UNKNOWN, row)
@@ -142,6 +165,7 @@ class TrajectoryFold:
     def reopen(self) -> None:
         """More of the log follows: take back what `finish` counted."""
         if self._counted_at_end >= 0:
+            self.index.kinds[self._counted_at_end] = RowKind.BOOKKEEPING
             self.index.requests[self._counted_at_end] = 0
             self.index.flags[self._counted_at_end] &= ~RowFlag.UNANSWERED
             self.request_count -= 1
@@ -227,11 +251,11 @@ class TrajectoryFold:
         self._start = row
 
     def _context(self, row: int, record: Any) -> None:
-        self.add(RowKind.EVENT, row)
+        self.add(RowKind.BOOKKEEPING, row)
         self._start = row
 
     def _begins(self, row: int, record: Any) -> None:
-        self.add(RowKind.EVENT, row)
+        self.add(RowKind.BOOKKEEPING, row)
         self._start = row
 
     def _retry(self, row: int, record: r.Retry) -> None:
@@ -239,20 +263,20 @@ class TrajectoryFold:
 
     def _step_start(self, row: int, record: Any) -> None:
         self._count_unanswered()
-        self.add(RowKind.EVENT, row)
+        self.add(RowKind.BOOKKEEPING, row)
         self._start = row
 
     def _turn_start(self, row: int, record: Any) -> None:
         self._leave_turn()
-        self.add(RowKind.EVENT, row)
+        self.add(RowKind.TURN, row)
 
     def _step_end(self, row: int, record: Any) -> None:
         self._count_unanswered()
-        self.add(RowKind.EVENT, row)
+        self.add(RowKind.BOOKKEEPING, row)
 
     def _turn_end(self, row: int, record: r.TurnEnd) -> None:
         kind = record.data.reason.kind
-        at = self.add(RowKind.EVENT if kind == "completed" else RowKind.FAILURE, row)
+        at = self.add(RowKind.BOOKKEEPING if kind == "completed" else RowKind.FAILURE, row)
         if kind != "completed":
             self.index.flags[at] |= RowFlag.ERROR
         if kind == "max-tokens":
@@ -298,13 +322,14 @@ class TrajectoryFold:
             self.add(RowKind.EVENT, row)
 
     def _delivered(self, row: int, record: Any) -> None:
-        at = self.add(RowKind.EVENT, row)
+        at = self.add(RowKind.BOOKKEEPING, row)
         # Inside a compaction the pair itself is the request.
         if self._compaction < 0 and self._place.step > 0:
             self._accepted = at
 
     def _count_unanswered(self) -> None:
         if self._accepted >= 0:
+            self.index.kinds[self._accepted] = RowKind.EVENT
             self.index.requests[self._accepted] = self._request()
             self.index.flags[self._accepted] |= RowFlag.UNANSWERED
         self._accepted = -1
