@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tui.llm.failure import LlmFailure, failure_finish
@@ -36,12 +36,12 @@ class PreparedCall(Protocol):
         """Return the same call on its route with another tool update mode in force, as not yet streamed."""
         ...
 
-    def stream(self, request: GenerateRequest, signal: CancelSignal) -> AsyncIterator[dict[str, Any]]:
+    def stream(self, request: GenerateRequest, signal: CancelSignal) -> AsyncGenerator[dict[str, Any], None]:
         """Project the request for the route, send it and yield chunks (§1.9).
 
-        Never raises: a failure comes as a last `finish` chunk of kind `error`, a cancellation of kind
-        `aborted`. Closing the iterator closes the connection. The settings used are those of the prepared
-        call, not of the request.
+        Raises nothing on the provider's account: a failure comes as a last `finish` chunk of kind `error`,
+        a cancellation of kind `aborted`. Closing the iterator closes the connection. The settings that
+        count are those of the prepared call, not of the request.
         """
         ...
 
@@ -94,7 +94,9 @@ class FailedCall:
         del mode
         return self
 
-    async def stream(self, request: GenerateRequest, signal: CancelSignal) -> AsyncIterator[dict[str, Any]]:
+    async def stream(
+        self, request: GenerateRequest, signal: CancelSignal
+    ) -> AsyncGenerator[dict[str, Any], None]:
         """Yield the failure."""
         del request, signal
         yield failure_finish(self._failure)

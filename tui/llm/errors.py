@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Final, NamedTuple
-
-import msgspec
 
 from tui.llm.failure import LlmFailure
 from tui.session.json_value import MAX_SAFE_INTEGER, as_object, as_text
@@ -86,8 +85,8 @@ def http_failure(
     `headers` has lower-case names. Whatever the provider repeats of `secrets` is taken out.
     """
     try:
-        facts = error_facts(msgspec.json.decode(body))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        facts = error_facts(json.loads(body))
+    except (ValueError, RecursionError):
         facts = ErrorFacts("", "", _plain_text(body, headers.get("content-type", "")))
     return LlmFailure(
         without_secrets(facts.message, secrets) or f"the provider answered with HTTP status {status}",

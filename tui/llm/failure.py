@@ -33,8 +33,8 @@ class LlmFailure(Exception):
         request_id: str | None = None,
         offload_images: int | None = None,
     ) -> None:
-        super().__init__(message)
         self.message = bounded(message)
+        super().__init__(self.message)
         self.code = code
         self.status = status
         self.retry_after_ms = retry_after_ms

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
@@ -100,7 +100,7 @@ class HttpStreams:
         body: bytes,
         signal: CancelSignal,
         secrets: Iterable[str] = (),
-    ) -> AsyncIterator[SseFrame]:
+    ) -> AsyncGenerator[SseFrame, None]:
         """Yield the frames of the answer as they come.
 
         Raises LlmFailure: what an error answer says, TRANSPORT, TIMEOUT when nothing comes for too long while
