@@ -34,6 +34,15 @@ async def test_a_session_opens_at_its_tail(size: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW])
+async def test_a_session_opens_in_the_pane_that_was_asked_for(size: tuple[int, int]) -> None:
+    async with session_app(MANY, size=size, view="trajectory") as driver:
+        assert driver.session.pane == "trajectory"
+        assert driver.session.trajectory.has_focus
+        assert driver.session.side_pane.display
+        assert driver.trajectory_selected().startswith("47")
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
 async def test_a_session_opens_at_the_seq_that_was_asked_for(size: tuple[int, int]) -> None:
     async with session_app(MANY, size=size, at=28) as driver:
         assert "Tools changed · 12 added, 3 removed" in driver.chat_selected()
@@ -186,6 +195,7 @@ async def test_f_leaves_only_tool_changes_and_brings_everything_back() -> None:
         before = session.chat_model.count()
         await driver.press("f")
         assert session.chat_model.count() == 6
+        assert "Chat · only tool changes" in driver.text()
         assert "Only tool changes are shown" in driver.foot()
         assert "You ·" not in driver.text()
         await driver.press("f")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
+from textual.geometry import Size
 from textual.screen import Screen
 
 from tui.app.block_view import BlockView
@@ -86,6 +87,14 @@ class LinkedPanes(Screen[None]):
         self._notice = ""
 
     def compose(self) -> ComposeResult:
+        # All that decides the layout is settled before the widgets are mounted: each change after it would be
+        # one more whole picture at the start.
+        bind(self, self.surroundings.keys, self.surroundings.tr, "session")
+        for view in (self.chat, self.trajectory, self.inspector.text_view):
+            bind(view, self.surroundings.keys, self.surroundings.tr, "view")
+        self.inspector.display = False
+        self._arrange()
+        self._show_titles()
         yield self._head
         with Horizontal(id="panes"):
             with self.chat_pane:
@@ -97,15 +106,8 @@ class LinkedPanes(Screen[None]):
         yield self._foot
 
     def on_mount(self) -> None:
-        surroundings = self.surroundings
-        bind(self, surroundings.keys, surroundings.tr, "session")
-        for view in (self.chat, self.trajectory, self.inspector.text_view):
-            bind(view, surroundings.keys, surroundings.tr, "view")
-        self.inspector.display = False
-        self._arrange()
         self.timeline.show(self.reading)
         self._put_cursors_at_end()
-        self._show_labels()
         self._view(self.pane).focus()
         if self._at is not None:
             self.go_to_seq(self._at)
@@ -167,7 +169,12 @@ class LinkedPanes(Screen[None]):
     @property
     def is_wide(self) -> bool:
         """Both panes have room beside each other."""
-        return self.size.width >= WIDE_CELLS
+        return self._room.width >= WIDE_CELLS
+
+    @property
+    def _room(self) -> Size:
+        """The screen's size; the terminal's before the screen has one."""
+        return self.size if self.size.width else self.dsh_app.size
 
     def on_resize(self, event: events.Resize) -> None:
         self._arrange()
@@ -209,7 +216,7 @@ class LinkedPanes(Screen[None]):
 
     def leave(self) -> None:
         """Back to where the session was opened from, or out of the program."""
-        if len(self.dsh_app.screen_stack) > 2:  # Textual's default screen lies below all
+        if len(self.dsh_app.screen_stack) > 1:
             self.dismiss(None)
         else:
             self.dsh_app.exit(0)
@@ -220,7 +227,7 @@ class LinkedPanes(Screen[None]):
         self.set_class(not wide, "-narrow")
         self.chat_pane.display = wide or self.pane == "chat"
         self.side_pane.display = wide or self.pane == "trajectory"
-        self.timeline.display = self.size.height >= TALL_ROWS
+        self.timeline.display = self._room.height >= TALL_ROWS
         self._show_head()
         self._show_foot()
 
@@ -359,6 +366,7 @@ class LinkedPanes(Screen[None]):
         if self.item >= 0:
             self._follow(self.trajectory_model, self.trajectory, self.item)
             self._follow(self.chat_model, self.chat, node_of_trajectory(self.reading, self.item))
+        self._show_labels()
 
     def _set_models(self) -> None:
         self.chat.set_model(self.chat_model)
@@ -411,11 +419,16 @@ class LinkedPanes(Screen[None]):
             self._show_foot()
 
     def _show_labels(self) -> None:
-        tr = self.surroundings.tr
-        self.chat_pane.border_title = tr.t("Chat")
-        self.side_pane.border_title = tr.t("Trajectory")
+        self._show_titles()
         self._show_head()
         self._show_foot()
+
+    def _show_titles(self) -> None:
+        tr = self.surroundings.tr
+        dash = " - " if self.surroundings.ascii_only else " · "
+        part = dash + tr.t("only tool changes") if self.part.only_tool_changes else ""
+        self.chat_pane.border_title = tr.t("Chat") + part
+        self.side_pane.border_title = tr.t("Trajectory") + part
 
     def _show_head(self) -> None:
         tr = self.surroundings.tr

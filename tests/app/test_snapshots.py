@@ -1,0 +1,136 @@
+"""What the screens look like: SVG goldens in `snapshots/`, to be looked at when they change."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.support.app_driver import Driver, recording, session_app
+from tests.support.goldens import compare, names
+from tui.app.linked_panes import Pane
+
+pytestmark = pytest.mark.snapshot
+
+SINGLE, MANY = "single-tool-added", "many-tools-changed"
+RESTORE, REJECTED = "remove-and-restore", "rejected-update"
+
+
+class Shot(NamedTuple):
+    """One golden: what is seen, and how to come there."""
+
+    what: str
+    log: str
+    size: tuple[int, int]
+    lang: str
+    keys: tuple[str, ...] = ("T",)
+    view: Pane = "chat"
+    theme: str = "dark"
+    ascii_only: bool = False
+    no_color: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{self.what}-{self.size[0]}x{self.size[1]}-{self.lang}"
+
+
+SMALL, MIDDLE, LARGE = (80, 24), (120, 40), (200, 50)
+DIFF = ("2", "T", "up", "i", ">", ">")
+
+
+def shots() -> Iterator[Shot]:
+    """All goldens."""
+    for log, what in (
+        (SINGLE, "single-tool-added"),
+        (MANY, "many-tools-changed"),
+        (RESTORE, "remove-and-restore"),
+        (REJECTED, "rejected-update"),
+    ):
+        yield Shot(f"{what}-chat", log, SMALL, "en")
+        yield Shot(f"{what}-trajectory", log, SMALL, "zh", view="trajectory")
+        yield Shot(what, log, MIDDLE, "en")
+        yield Shot(what, log, MIDDLE, "zh")
+        yield Shot(what, log, LARGE, "en" if log in (SINGLE, RESTORE) else "zh")
+    opened = ("T", "enter")
+    yield Shot("many-tools-changed-notice-expanded", MANY, SMALL, "en", opened)
+    yield Shot("many-tools-changed-notice-expanded", MANY, MIDDLE, "zh", opened)
+    yield Shot("many-tools-changed-notice-expanded", MANY, LARGE, "en", opened)
+    yield Shot("single-tool-added-notice-expanded", SINGLE, MIDDLE, "en", opened)
+    yield Shot("remove-and-restore-notice-expanded", RESTORE, MIDDLE, "zh", opened)
+    yield Shot("rejected-update-notice-expanded", REJECTED, MIDDLE, "en", ("T", "T", "enter"))
+    yield Shot("many-tools-changed-header-diff", MANY, MIDDLE, "en", DIFF)
+    yield Shot("remove-and-restore-header-diff", RESTORE, LARGE, "zh", DIFF)
+    yield Shot("rejected-update-inspector-raw", REJECTED, MIDDLE, "zh", ("E", "r"))
+    yield Shot("light", RESTORE, MIDDLE, "en", theme="light")
+    yield Shot("ascii", MANY, MIDDLE, "en", opened, ascii_only=True)
+    yield Shot("no-color", REJECTED, MIDDLE, "en", no_color=True)
+    yield Shot("help", MANY, MIDDLE, "en", ("?",))
+    yield Shot("help", MANY, SMALL, "zh", ("?",))
+    yield Shot("palette", MANY, MIDDLE, "zh", ("ctrl+p",))
+    yield Shot("only-tool-changes", RESTORE, MIDDLE, "en", ("f",))
+    yield Shot("turns-folded", REJECTED, MIDDLE, "zh", ("z",))
+
+
+SHOTS = {shot.name: shot for shot in shots()}
+OTHERS = {"search-120x40-en", "damaged-120x40-en", "go-to-80x24-zh"}
+
+
+@pytest.fixture
+def update(request: pytest.FixtureRequest) -> bool:
+    return bool(request.config.option.update_snapshots)
+
+
+async def drawn(driver: Driver, keys: tuple[str, ...]) -> None:
+    await driver.press(*keys)
+    timeline = driver.session.timeline
+    if timeline.display:
+        # It looks at the rows little by little; nothing else is drawn later.
+        await driver.until(lambda: timeline.is_settled)
+    await driver.pilot.pause()
+
+
+@pytest.mark.parametrize("name", SHOTS)
+async def test_the_screen_looks_like_its_golden(name: str, update: bool) -> None:
+    shot = SHOTS[name]
+    async with session_app(
+        recording(shot.log),
+        size=shot.size,
+        lang=shot.lang,
+        view=shot.view,
+        theme="light" if shot.theme == "light" else "dark",
+        ascii_only=shot.ascii_only,
+        no_color=shot.no_color,
+    ) as driver:
+        await drawn(driver, shot.keys)
+        compare(driver, name, update=update)
+
+
+async def test_a_search_looks_like_its_golden(update: bool) -> None:
+    async with session_app(recording(MANY)) as driver:
+        await driver.search("vent")
+        driver.session.set_focus(driver.session.chat)
+        await drawn(driver, ())
+        compare(driver, "search-120x40-en", update=update)
+
+
+async def test_a_damaged_log_looks_like_its_golden(update: bool, tmp_path: Path) -> None:
+    lines = recording(MANY).read_bytes().splitlines(keepends=True)
+    log = tmp_path / "session.v4.jsonl"
+    # A hole, a line that is no JSON, and a last line that is cut.
+    log.write_bytes(b"".join([*lines[:14], *lines[16:30], b"{broken\n", *lines[30:-1], lines[-1][:40]]))
+    async with session_app(log) as driver:
+        await drawn(driver, ("E",))
+        compare(driver, "damaged-120x40-en", update=update)
+
+
+async def test_the_prompt_for_a_seq_looks_like_its_golden(update: bool) -> None:
+    async with session_app(recording(MANY), size=SMALL, lang="zh") as driver:
+        await driver.press(":")
+        await driver.until(lambda: driver.top is not driver.session)
+        await drawn(driver, ("2", "8"))
+        compare(driver, "go-to-80x24-zh", update=update)
+
+
+def test_every_golden_belongs_to_a_screen() -> None:
+    library = {name for name in names() if name.startswith("library")}
+    assert names() - library == {*SHOTS, *OTHERS}

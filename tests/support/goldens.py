@@ -1,0 +1,58 @@
+"""Screens as SVG goldens: one file a screen in `snapshots/`, named after what is seen."""
+
+from __future__ import annotations
+
+import html
+import re
+from difflib import unified_diff
+from pathlib import Path
+
+from tests.conftest import ROOT
+from tests.support.app_driver import Driver
+
+FOLDER = ROOT / "snapshots"
+_IDS = re.compile(r"terminal-\d+")
+_FONT_FACES = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
+_FAMILIES = re.compile(r"font-family: [^;]+;")
+_FONT = "font-family: Fira Code, DejaVu Sans Mono, Noto Sans Mono CJK SC, monospace;"
+_TEXT = re.compile(r'<text [^>]*\by="([\d.]+)"[^>]*>([^<]*)</text>')
+
+
+def picture(driver: Driver) -> str:
+    """The screen as SVG, without ids that depend on its content and without fonts from elsewhere."""
+    svg = driver.app.export_screenshot(title="dsh-tui")
+    svg = _FAMILIES.sub(_FONT, _FONT_FACES.sub("", _IDS.sub("terminal", svg)))
+    return "\n".join(line.strip() for line in svg.splitlines() if line.strip()) + "\n"
+
+
+def compare(driver: Driver, name: str, *, update: bool) -> None:
+    """Compare the screen with its golden, or write it; a difference is told row by row."""
+    path = FOLDER / f"{name}.svg"
+    drawn = picture(driver)
+    if update:
+        FOLDER.mkdir(exist_ok=True)
+        path.write_text(drawn, encoding="utf-8")
+        return
+    assert path.exists(), f"{path.name} is missing; make snapshots draws it"
+    golden = path.read_text(encoding="utf-8")
+    if drawn != golden:
+        raise AssertionError(
+            f"{path.name} differs; look at it and run make snapshots:\n{_told(golden, drawn)}"
+        )
+
+
+def _told(golden: str, drawn: str) -> str:
+    rows = list(unified_diff(_rows(golden), _rows(drawn), "golden", "now", lineterm="", n=0))
+    return "\n".join(rows) or "the text is the same, the colours are not"
+
+
+def _rows(svg: str) -> list[str]:
+    rows: dict[float, list[str]] = {}
+    for y, text in _TEXT.findall(svg):
+        rows.setdefault(float(y), []).append(html.unescape(text).replace("\u00a0", " "))
+    return ["".join(rows[y]) for y in sorted(rows)]
+
+
+def names() -> set[str]:
+    """The goldens there are."""
+    return {path.stem for path in Path(FOLDER).glob("*.svg")}
