@@ -4,6 +4,7 @@
 often; every other command line goes to `tui.cli`.
 """
 
+import gc
 import sys
 
 from tui import __version__
@@ -15,6 +16,10 @@ def main() -> int:
     if arguments == ["--version"]:
         print(f"dsh-tui {__version__}")
         return 0
+    # Starting makes many objects and next to no garbage: collecting while the modules are imported and the
+    # first
+    # screen is put together took 90 ms of 410.
+    gc.disable()
     from tui.cli import main as run
 
     return run(arguments)

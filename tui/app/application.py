@@ -29,7 +29,7 @@ class DshApp(App[int]):
         first: makes the first screen once the app's surroundings are known.
     """
 
-    CSS_PATH: ClassVar = ["app.tcss", "session.tcss", "timeline.tcss", "library.tcss"]
+    CSS_PATH: ClassVar = ["app.tcss", "session.tcss", "timeline.tcss"]
     TITLE = "dsh-tui"
     # Textual's own key for its own palette would hide ours.
     ENABLE_COMMAND_PALETTE = False
@@ -53,11 +53,19 @@ class DshApp(App[int]):
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return themes.variable_defaults()
 
+    def get_default_screen(self) -> Screen[None]:
+        """The first screen stands in the place of Textual's empty one, which would be drawn before it."""
+        return self._first(self)
+
     def on_mount(self) -> None:
         bind(self, self.surroundings.keys, self.surroundings.tr, "app")
-        self.push_screen(self._first(self))
-        # What start-up made stays; collections need not look at it again.
+        self.call_after_refresh(self._collect_again)
+
+    @staticmethod
+    def _collect_again() -> None:
+        """The first picture stands: what the start has made stays, and garbage is collected from here on."""
         gc.freeze()
+        gc.enable()
 
     async def copy(self, text: str) -> str:
         """Copy a text by every way there is; returns the sentence that says how it went."""

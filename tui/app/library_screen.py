@@ -58,6 +58,8 @@ class LibraryScreen(Screen[None]):
         demo: a bundled log, offered where there is no session.
     """
 
+    CSS_PATH = "library.tcss"
+
     def __init__(
         self,
         homes: Homes,

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from itertools import compress
 from typing import TypeAlias
 
-
 Mask: TypeAlias = bytes | bytearray
 
 

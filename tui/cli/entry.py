@@ -5,6 +5,7 @@ Modules that a command needs are imported when it runs, because starting must be
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -57,6 +58,9 @@ def _command(call: Call, tr: Translator) -> int:
     try:
         run = _prepared(call)
         tr = run.tr
+        if not run.has_screen:
+            # The start is over; the screen has a start of its own and does this after its first picture.
+            gc.enable()
         return _dispatch(call)(run)
     except ConfigError as error:
         complain(_cleaned(error.sentence(tr)))
