@@ -13,7 +13,15 @@ import msgspec
 
 from tui.session.events import SURFACE_TYPES, envelope, whole_number
 from tui.session.json_value import MAX_SAFE_INTEGER, as_object
-from tui.session.records import RECORDS, OtherRecord, Record, RequestHeaderRow, UnknownRecord
+from tui.session.records import (
+    CODES,
+    RECORDS,
+    OtherRecord,
+    RareRecord,
+    Record,
+    RequestHeaderRow,
+    UnknownRecord,
+)
 
 _ENVELOPE = frozenset({"type", "seq", "time", "data", "ignorable"})
 _WITH_OP = _ENVELOPE | {"surfaceOp", "sourceEventSeqs"}
@@ -54,12 +62,14 @@ def record_of(line: bytes) -> tuple[Any, str]:
         problem = "it has no data"
     ignorable = members.get("ignorable") is True
     record_type = RECORDS.get(kind)
-    if record_type is None:
+    if record_type is None and kind not in CODES:
         return UnknownRecord(seq=seq, time=time, type_name=kind, ignorable=ignorable, known=False), problem
     allowed = _allowed_members(kind)
     extra = sorted(set(members) - allowed)
     if extra and not problem:
         problem = f"its envelope has a key that does not belong there: {extra[0][:40]!r}"
+    if record_type is None:
+        return RareRecord(code=CODES[kind], seq=seq, time=time, ignorable=ignorable), problem
     kept = {key: value for key, value in members.items() if key in allowed and key != "sourceEventSeqs"}
     kept.update(seq=seq, time=time, ignorable=ignorable)
     record, misfit = _fitted(kept, record_type)
