@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -54,9 +54,17 @@ class LogFile:
             raise self.error
         try:
             if self._header:
-                self._create(lines)
+                self._create([lines])
             else:
                 self._extend(lines)
+        except OSError as error:
+            self.error = self._take_back(error)
+            raise self.error from None
+
+    def create(self, batches: Iterable[Sequence[bytes]]) -> None:
+        """Write the log that is not there yet, out of many batches; raises SessionWriteError, and none is."""
+        try:
+            self._create(batches)
         except OSError as error:
             self.error = self._take_back(error)
             raise self.error from None
@@ -74,14 +82,15 @@ class LogFile:
         """Whether the first batch has been written."""
         return not self._header
 
-    def _create(self, lines: Sequence[bytes]) -> None:
+    def _create(self, batches: Iterable[Sequence[bytes]]) -> None:
         temporary = self.path.with_name(f"{self.path.name}.{secrets.token_hex(6)}.tmp")
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             try:
                 _write_all(fd, self._encode([self._header]))
-                if lines:
-                    _write_all(fd, self._encode(lines))
+                for lines in batches:
+                    if lines:
+                        _write_all(fd, self._encode(lines))
                 os.fsync(fd)
             finally:
                 os.close(fd)

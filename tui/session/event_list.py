@@ -49,6 +49,7 @@ class EventList(Sequence[Event]):
         return event
 
     def close(self) -> None:
-        """Close the file behind the list."""
+        """Close the file behind the list; its events are then gone from it."""
         if self._log is not None:
             self._log.close()
+            self._log = None

@@ -65,17 +65,9 @@ def pick_up(path: Path, *, unknown_allowed: bool = False) -> PickedUp:
 
 
 def _fold(log: SessionLog, encoding: Encoding, unknown_allowed: bool) -> PickedUp:
-    rows, cut, recovered = _sound_rows(log)
+    rows, cut, recovered = sound_rows(log)
     if not unknown_allowed:
-        for row, record in log.index.unknown.items():
-            if row < rows and not record.ignorable and not record.known:
-                raise SessionRefused(
-                    log.path,
-                    "unknown-events",
-                    f"event {record.seq} is of the unknown type {record.type_name}",
-                    type=record.type_name,
-                    seq=record.seq,
-                )
+        refuse_unknown(log, rows)
     events = EventList(log, rows - len(recovered))
     state = SessionState(log.header, events.event, unknown_allowed=unknown_allowed)
     try:
@@ -91,13 +83,29 @@ def _fold(log: SessionLog, encoding: Encoding, unknown_allowed: bool) -> PickedU
     return PickedUp(log, encoding, state, events, cut)
 
 
+def refuse_unknown(log: SessionLog, rows: int) -> None:
+    """Raise SessionRefused `unknown-events` if one of the first rows is unknown and not ignorable."""
+    for row, record in log.index.unknown.items():
+        if row < rows and not record.ignorable and not record.known:
+            raise SessionRefused(
+                log.path,
+                "unknown-events",
+                f"event {record.seq} is of the unknown type {record.type_name}",
+                type=record.type_name,
+                seq=record.seq,
+            )
+
+
 def refused_by_rule(path: Path, error: LogRuleError) -> SessionRefused:
     """Return the refusal of a log that breaks a rule."""
     return SessionRefused(path, "rule", error.sentence, rule=error.rule, type=error.event_type, seq=error.seq)
 
 
-def _sound_rows(log: SessionLog) -> tuple[int, Cut | None, list[bytes]]:
-    """How many rows count, how to cut what follows them, and the whole lines of a torn frame."""
+def sound_rows(log: SessionLog) -> tuple[int, Cut | None, list[bytes]]:
+    """Return how many rows count, how to cut what follows them, and the whole lines of a torn frame.
+
+    Raises SessionRefused `damaged` for any other damage.
+    """
     faults = [damage for damage in log.damage if damage.code not in ("unknown-event", "bad-event")]
     if not faults:
         return len(log), None, []

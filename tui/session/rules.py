@@ -98,8 +98,10 @@ class RuleChecker:
     def go_live(self, *, crossing: bool = False) -> None:
         """Refuse at once what a log read back may still excuse by a later `session/end-seed`.
 
+        Unknown events are no longer allowed either: those that were read stay, none is added.
         With `crossing` a turn boundary may still cross a compaction: for closers that an end-seed follows.
         """
+        self.unknown_allowed = False
         self._seeds.live = True
         self._compaction.live = not crossing
 

@@ -104,26 +104,11 @@ class SessionWriter:
             origin=origin,
             agent_preset=agent_preset,
         )
-        writer = cls.at_place(home, header, encoding=encoding, preferred=preferred, now=now)
-        writer.state.rules.go_live()
-        return writer
-
-    @classmethod
-    def at_place(
-        cls,
-        home: Path,
-        header: LogHeader,
-        *,
-        encoding: Encoding | None,
-        preferred: Encoding,
-        now: Callable[[], int] = now_ms,
-        unknown_allowed: bool = False,
-    ) -> SessionWriter:
-        """Begin an empty log with a given header; raises as `create` does."""
         place = find_place(home, header, store_encoding(home, encoding=encoding, preferred=preferred))
         file = LogFile(place.log, place.encoding, header=header_line(header))
         events = EventList()
-        state = SessionState(header, events.event, unknown_allowed=unknown_allowed)
+        state = SessionState(header, events.event)
+        state.rules.go_live()
         return cls(header, file, place.lock, state=state, events=events, place=place, now=now)
 
     @classmethod
