@@ -21,6 +21,9 @@ from tui.blocks.wording_names import name_text
 from tui.nodes.chat import Attachment, Content, ForeignBlock, ToolNode
 from tui.nodes.notices import tool_name
 
+_AVAILABLE = {"fresh": "added", "restored": "restored"}
+"""Roles for what is said of a tool that has come or come back; the rest is a warning."""
+
 
 def tool_rows(layout: Layout, node: ToolNode) -> list[Line]:
     """All rows of a call without the blank one above."""
@@ -56,7 +59,7 @@ def _row(layout: Layout, node: ToolNode) -> list[Line]:
     title.append(Span(name_text(own) or "?", "tool"))
     told = availability_text(tr, node)
     if told:
-        title.append(Span(f" · {told}", "added" if node.availability == "fresh" else "warning"))
+        title.append(Span(f" · {told}", _AVAILABLE.get(node.availability, "warning")))
     if node.shortened:
         title.append(Span(" · " + tr.t("shortened for the model"), "muted"))
     right: list[Span] = []

@@ -75,7 +75,7 @@ def row_line(row: TrajectoryRow, layout: Layout, *, columns: Columns | None = No
 
 
 def _cropped(row: TrajectoryRow, left: Line, room: int) -> Line:
-    """A row's words in its room: no stump of what it says, and of a tool its own name rather than its server."""
+    """A row in its room: no stump of what it says, and of a tool its own name rather than its server."""
     if left.cells > room and len(left.spans) > 2 and left.spans[-2].text == "  ":
         about = line(*left.spans[:-2])
         if room < about.cells + 2 + _STUMP:

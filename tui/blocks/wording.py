@@ -183,6 +183,8 @@ def availability_text(tr: Translator, node: c.ToolNode) -> str:
             return ""
         case "fresh":
             return tr.t("new")
+        case "restored":
+            return tr.t("restored")
         case "removed":
             if seq is None:
                 return tr.t("tool was removed")

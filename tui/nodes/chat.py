@@ -155,7 +155,7 @@ class ToolNode(ChatNode, frozen=True, kw_only=True):
     duration_ms: int | None
     parent_call_id: str | None = None
     nested: bool = False
-    availability: Literal["active", "fresh", "removed", "not-yet", "unknown"] = "active"
+    availability: Literal["active", "fresh", "restored", "removed", "not-yet", "unknown"] = "active"
     availability_seq: int | None = None
     """The event that says so."""
     shortened: bool = False

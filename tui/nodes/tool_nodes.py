@@ -13,7 +13,7 @@ from tui.session.events import Event
 from tui.session.json_text import compact
 from tui.session.json_value import as_array, as_object, as_text
 
-Availability = Literal["active", "fresh", "removed", "not-yet", "unknown"]
+Availability = Literal["active", "fresh", "restored", "removed", "not-yet", "unknown"]
 
 
 def tool_node(reading: Reading, index: int) -> ToolNode:
@@ -103,5 +103,7 @@ def _availability(reading: Reading, index: int, name: str) -> tuple[Availability
     row = reading.chat.index.rows[index]
     told = reading.tools.availability(name, reading.log.seq(row))
     if flags & Flag.FRESH:
-        return "fresh", told.seq
+        change = reading.tools.change_at(told.seq) if told.seq is not None else None
+        is_back = change is not None and name in change.restored
+        return "restored" if is_back else "fresh", told.seq
     return (told.state if told.state != "active" else "unknown"), told.seq

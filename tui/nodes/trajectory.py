@@ -142,7 +142,7 @@ def _timed(reading: Reading, index: int) -> dict[str, Any]:
         # An answer is logged when it has come: its own time is its end.
         base["started_ms"] = (log.time(start) or None) if start >= 0 else None
         base["duration_ms"] = span_ms(log.time(start), log.time(row)) if start >= 0 else None
-    elif end >= 0:
+    elif end >= 0 and end != row:
         base["duration_ms"] = span_ms(log.time(row), log.time(end))
     return base
 
