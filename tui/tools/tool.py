@@ -78,7 +78,8 @@ def text_block(text: str) -> Block:
 
 
 def _render_text(value: Any) -> list[Block]:
-    return [text_block(str(value))]
+    # Providers refuse an empty text, an empty list they take.
+    return [text_block(value)] if value else []
 
 
 TEXT_OUTPUT = OutputContract(schema={"type": "string"}, render=_render_text)
