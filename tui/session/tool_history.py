@@ -157,6 +157,21 @@ class ToolHistoryFold:
             self._snapshot = self._take()
         return self._snapshot
 
+    def expected(self, tools: tuple[ToolDefinition, ...]) -> ToolHistory:
+        """Return the history as it will be once a header with these tools and its update are recorded.
+
+        The update, if there will be one, stands under an empty message id. Nothing is folded in.
+        """
+        if self._baseline is None or any(self._declared.get(tool.name, tool) != tool for tool in tools):
+            return ToolHistory(tools, (), self._baseline, trusted=True)
+        before, now = {tool.name for tool in self._active}, {tool.name for tool in tools}
+        if self._available - (before - now) | (now - before) != now:
+            return ToolHistory(tools, (), self._baseline, trusted=False)
+        if before == now:
+            return ToolHistory(self._initial, tuple(self._updates), self._baseline, trusted=True)
+        update = ToolUpdate("", tuple(tool for tool in tools if tool.name not in before))
+        return ToolHistory(self._initial, (*self._updates, update), self._baseline, trusted=True)
+
     def tools_of(self, header_seq: int) -> tuple[ToolDefinition, ...] | None:
         """Return the tools of the request header at a seq, or None if there is no header at it."""
         return self._headers.get(header_seq)

@@ -1,0 +1,1 @@
+"""The agent loop: turns, steps, requests and what they leave in the log."""
