@@ -117,8 +117,10 @@ def unknown_setting(source: Path, text: str, key: KeyPath, known: Collection[str
     return ConfigError(source, message, line=line, name=name, near=".".join((*key[:-1], near[0])))
 
 
-def line_of(text: str, key: KeyPath) -> int | None:
+def line_of(text: str, key: tuple[str | int, ...]) -> int | None:
     """Return the line (from 1) of a TOML text where a key is first given, or None.
+
+    A number in the key is a place in a list, from 0.
 
     The shortest beginning of the text that parses and holds the key ends with it; what follows the last
     beginning that parses without the key begins with it. No grammar has to be known twice.
@@ -127,7 +129,8 @@ def line_of(text: str, key: KeyPath) -> int | None:
 
     lines = text.splitlines()
     # A key that is not spelled out (an escape in quotes) is looked for from the top.
-    first = next((number for number, line in enumerate(lines, 1) if key[-1] in line), 1)
+    last = next((part for part in reversed(key) if isinstance(part, str)), "")
+    first = next((number for number, line in enumerate(lines, 1) if last in line), 1)
     start = first
     for number in range(first, len(lines) + 1):
         try:
@@ -140,11 +143,17 @@ def line_of(text: str, key: KeyPath) -> int | None:
     return None
 
 
-def _holds(document: object, key: KeyPath) -> bool:
+def _holds(document: object, key: tuple[str | int, ...]) -> bool:
     for part in key:
-        if not isinstance(document, dict) or part not in document:
+        if isinstance(part, int):
+            items = cast("list[object]", document) if isinstance(document, list) else []
+            if part >= len(items):
+                return False
+            document = items[part]
+        elif isinstance(document, dict) and part in document:
+            document = cast("dict[str, object]", document)[part]
+        else:
             return False
-        document = cast("dict[str, object]", document)[part]
     return True
 
 

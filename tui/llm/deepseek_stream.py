@@ -12,6 +12,7 @@ from tui.llm.content import unsupported
 from tui.llm.deepseek_body import REPLAY_KIND, REPLAY_VERSION, parse_arguments
 from tui.llm.errors import stream_failure
 from tui.llm.failure import LlmFailure
+from tui.llm.pieces import Pieces
 from tui.llm.sse import SseFrame
 from tui.session.json_text import clean_json, compact, well_formed
 from tui.session.json_value import as_count, as_object, as_text
@@ -49,32 +50,16 @@ class _Block(msgspec.Struct):
     index: int
     """Its place in the message: order of arrival."""
     type: str
-    texts: list[str] = msgspec.field(default_factory=list[str])
+    pieces: Pieces = msgspec.field(default_factory=Pieces)
     call_id: str = ""
     name: str = ""
     input: Any = None
     signature: str | None = None
     open: bool = True
-    half: str = ""
-    """The first half of a character whose second half comes with the next delta."""
-
-    def take(self, text: str) -> str:
-        """Add a delta's text and return it well-formed."""
-        text = self.half + text
-        self.half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
-        text = well_formed(text[:-1] if self.half else text)
-        self.texts.append(text)
-        return text
-
-    def close(self) -> None:
-        """Take no more deltas."""
-        self.open = False
-        if self.half:
-            self.texts.append(well_formed(self.half))
 
     @property
     def content(self) -> dict[str, Any]:
-        text = "".join(self.texts)
+        text = self.pieces.whole()
         if self.type != "tool-call":
             return {"type": self.type, "text": text}
         arguments = text or compact(as_object(self.input))
@@ -122,7 +107,7 @@ class MessagesStream:
                 return self._delta(event)
             case "content_block_stop":
                 block = self._open_block(event)
-                block.close()
+                block.open = False
                 return [{"type": "block-end", "index": block.index, "block": block.content}]
             case "message_delta":
                 reason = as_object(event.get("delta")).get("stop_reason")
@@ -181,7 +166,7 @@ class MessagesStream:
             return chunks
         if signature := as_text(start.get("signature")):
             block.signature = well_formed(signature)
-        if text := block.take(as_text(start.get(wire_type))):
+        if text := block.pieces.take(as_text(start.get(wire_type))):
             chunks.append({"type": f"{block_type}-delta", "index": block.index, "text": text})
         return chunks
 
@@ -203,7 +188,7 @@ class MessagesStream:
                 _malformed(f"a delta {kind} for a {block.type} block")
         if not isinstance(text, str):
             _malformed("a delta without text")
-        text = block.take(text)
+        text = block.pieces.take(text)
         if block.type == "tool-call":
             return [
                 {

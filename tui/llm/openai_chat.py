@@ -1,0 +1,185 @@
+"""The chat-completions adapter: any host that speaks that format, local ones too (loop-and-adapters §5.2).
+
+It declares no update mode: every request carries the active tools whole and the prompt at its beginning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from tui.llm.chat_body import MaxTokensField, build_body
+from tui.llm.chat_stream import ChatStream
+from tui.llm.content import ImageSource, no_images
+from tui.llm.credentials import Credential, Secret
+from tui.llm.deepseek import USER_AGENT
+from tui.llm.deepseek_body import encode_body
+from tui.llm.failure import LlmFailure, failure_finish
+from tui.llm.http_stream import IDLE_TIMEOUT_S, HttpStreams, Race
+from tui.llm.projection import project_request
+from tui.llm.request import CallConfig, GenerateRequest
+from tui.llm.retry import RetryPolicy
+from tui.llm.route import ModelEntry, Route, ToolUpdateMode, checked_url
+
+if TYPE_CHECKING:
+    from tui.session.cancel import CancelSignal
+
+DEFAULT_CONTEXT_WINDOW = 262_144
+DEFAULT_MAX_OUTPUT = 32_768
+
+
+def chat_model(model_id: str) -> ModelEntry:
+    """Return the entry of a model that the configuration does not list."""
+    return ModelEntry(
+        id=model_id,
+        display=model_id,
+        context_window=DEFAULT_CONTEXT_WINDOW,
+        max_output=DEFAULT_MAX_OUTPUT,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatConnection:
+    """How one provider is reached."""
+
+    provider: str
+    base_url: str
+    credential: Credential
+    models: Mapping[str, ModelEntry] = field(default_factory=dict[str, ModelEntry])
+    retry_policy: RetryPolicy = field(default_factory=RetryPolicy)
+    default_effort: str | None = None
+    max_tokens_field: MaxTokensField = "max_tokens"
+    capped: frozenset[str] = frozenset()
+    """Models whose output cap is configured and therefore sent."""
+    images: ImageSource = no_images
+    idle_timeout_s: float = IDLE_TIMEOUT_S
+
+
+class ChatAdapter:
+    """Calls of one provider. Raises ValueError for a base address that is none."""
+
+    def __init__(self, connection: ChatConnection) -> None:
+        self.connection = connection
+        self.endpoint = checked_url(connection.base_url)
+        self._streams = HttpStreams(idle_timeout_s=connection.idle_timeout_s)
+
+    @property
+    def provider(self) -> str:
+        return self.connection.provider
+
+    @property
+    def retry_policy(self) -> RetryPolicy:
+        return self.connection.retry_policy
+
+    def models(self) -> Sequence[ModelEntry]:
+        return tuple(self.connection.models.values())
+
+    def prepare(self, config: CallConfig) -> ChatCall:
+        """Return the call for these settings. Raises LlmFailure UNSUPPORTED_REASONING_EFFORT."""
+        entry = self.connection.models.get(config.model) or chat_model(config.model)
+        entry = replace(entry, tool_update=None, system_prompt_update=None)
+        effort = config.reasoning_effort
+        if effort is None:
+            effort = self.connection.default_effort or entry.default_effort
+        if config.reasoning_effort is not None and effort not in entry.efforts:
+            raise LlmFailure(
+                f"{entry.display} does not support reasoning effort {effort}", "UNSUPPORTED_REASONING_EFFORT"
+            )
+        limit = config.max_tokens
+        if limit is None and entry.id in self.connection.capped:
+            limit = entry.max_output
+        filled = {
+            name
+            for name, given, used in (
+                ("reasoningEffort", config.reasoning_effort, effort),
+                ("maxTokens", config.max_tokens, limit),
+            )
+            if given is None and used is not None
+        }
+        return ChatCall(
+            self.connection,
+            self._streams,
+            Route(provider=self.provider, kind="chat-completions", endpoint=self.endpoint, model=entry),
+            replace(config, reasoning_effort=effort, max_tokens=limit),
+            frozenset(filled),
+        )
+
+    async def aclose(self) -> None:
+        await self._streams.aclose()
+
+
+class ChatCall:
+    """A prepared call; streamed once."""
+
+    def __init__(
+        self,
+        connection: ChatConnection,
+        streams: HttpStreams,
+        route: Route,
+        config: CallConfig,
+        adapter_defaults: frozenset[str],
+    ) -> None:
+        self.route = route
+        self.config = config
+        self.adapter_defaults = adapter_defaults
+        self._connection = connection
+        self._streams = streams
+        self._used = False
+
+    def with_tool_update(self, mode: ToolUpdateMode) -> ChatCall:
+        """Return the same call: this format has no update modes."""
+        del mode
+        return ChatCall(self._connection, self._streams, self.route, self.config, self.adapter_defaults)
+
+    def body(self, request: GenerateRequest) -> dict[str, Any]:
+        """Return the body that `stream` sends for this request. Raises LlmFailure."""
+        projected = project_request(request.messages, request.tools, None, request.tool_history)
+        return build_body(
+            self.config,
+            projected.messages,
+            projected.tools,
+            self.route.model,
+            system=request.system,
+            max_tokens_field=self._connection.max_tokens_field,
+            images=self._connection.images,
+            own=(self.route.provider,),
+        )
+
+    async def stream(
+        self, request: GenerateRequest, signal: CancelSignal
+    ) -> AsyncGenerator[dict[str, Any], None]:
+        """Send the request and yield chunks; see PreparedCall."""
+        try:
+            if self._used:
+                raise LlmFailure("a prepared call is streamed once", "INVALID_PREPARED_CALL")
+            self._used = True
+            body = encode_body(self.body(request))
+            async with Race(signal) as race:
+                key = await race.run(self._connection.credential.read())
+            secrets = () if key is None else (key.reveal(),)
+            answer = ChatStream(secrets)
+            url = f"{self.route.endpoint}/chat/completions"
+            frames = self._streams.frames(url, _headers(key), body, signal, secrets)
+            async with aclosing(frames):
+                async for frame in frames:
+                    for chunk in answer.read(frame):
+                        yield chunk
+                    if answer.done:
+                        return
+            for chunk in answer.end():
+                yield chunk
+        except LlmFailure as failure:
+            yield failure_finish(failure)
+
+
+def _headers(key: Secret | None) -> dict[str, str]:
+    headers = {
+        "content-type": "application/json",
+        "accept": "text/event-stream",
+        "user-agent": USER_AGENT,
+    }
+    if key is not None:
+        headers["authorization"] = f"Bearer {key.reveal()}"
+    return headers
