@@ -90,7 +90,7 @@ class SearchController:
 
     async def _run(self, text: str) -> None:
         screen = self._screen
-        while not screen.reading.complete or screen.reading.log.partial:
+        while not screen.reading.is_settled or screen.reading.log.partial:
             # The tail alone would hide earlier hits.
             await asyncio.sleep(0.05)
         reading, tr = screen.reading, screen.surroundings.tr

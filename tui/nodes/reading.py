@@ -72,6 +72,11 @@ class Reading:
         return self.log.complete
 
     @property
+    def is_settled(self) -> bool:
+        """Everything there is by now is folded; more can follow in a session that is being written."""
+        return self.log.complete
+
+    @property
     def progress(self) -> float:
         """Share of the file that is folded, 0 to 1."""
         return 1.0 if self.log.complete else self._reader.progress

@@ -105,7 +105,7 @@ class Search:
                 self._try_row(self._waiting.popleft())
             elif self._row < len(self.reading.log):
                 self._next_piece()
-            elif not self.reading.complete:
+            elif not self.reading.is_settled:
                 return False
             else:
                 self._finish()

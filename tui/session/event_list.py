@@ -17,6 +17,16 @@ class EventList(Sequence[Event]):
         self._from_file = from_file
         self._own: list[Event] = []
 
+    @property
+    def stored(self) -> tuple[SessionLog, int] | None:
+        """The log of an earlier process, and how many of its rows count; None without one."""
+        return (self._log, self._from_file) if self._log is not None else None
+
+    @property
+    def own(self) -> Sequence[Event]:
+        """The events behind those, in memory."""
+        return self._own
+
     def append(self, event: Event) -> None:
         """Add the event whose seq is the length of the list."""
         self._own.append(event)

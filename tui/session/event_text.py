@@ -63,6 +63,12 @@ def event_line(draft: Draft, seq: int, time: int) -> tuple[bytes, Event]:
     return line + b"\n", event
 
 
+def line_of(event: Event) -> bytes:
+    """Return the line of an event that was appended, LF included."""
+    draft = Draft(event.type, event.data, event.surface_op, event.source_event_seqs, event.ignorable)
+    return event_line(draft, event.seq, event.time)[0]
+
+
 def packed_seqs(seqs: Sequence[int]) -> list[int | list[int]]:
     """Return cited events with runs of three and more as `[first, last]`, if they increase."""
     if any(after <= before for before, after in pairwise(seqs)):
