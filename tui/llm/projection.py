@@ -100,11 +100,8 @@ def _filtered(
     if not places:
         return messages
     known = {update.message_id for update in history.updates}
-    walk = _Offer(
-        declared={tool.name for tool in declared},
-        offered={tool.name for tool in history.tools if not tool.defer_loading},
-        removals=mode == "in-history",
-    )
+    names = {tool.name for tool in declared}
+    offered = {tool.name for tool in history.tools if not tool.defer_loading}
     replaced: dict[int, Message | None] = {}
     for at in places:
         message = messages[at]
@@ -112,7 +109,7 @@ def _filtered(
             replaced[at] = None
             continue
         blocks = as_array(message.get("content"))
-        kept = [block for block in blocks if walk.keeps(block)]
+        kept = [block for block in blocks if _is_sent(block, mode, names, offered)]
         if not kept:
             replaced[at] = None
         elif len(kept) != len(blocks):
@@ -120,35 +117,23 @@ def _filtered(
     return _replaced(messages, replaced)
 
 
-class _Offer:
-    """Which tools the model has been offered up to a place of the history."""
-
-    __slots__ = ("_declared", "_offered", "_removals")
-
-    def __init__(self, *, declared: set[str], offered: set[str], removals: bool) -> None:
-        self._declared = declared
-        self._offered = offered
-        self._removals = removals
-
-    def keeps(self, block: object) -> bool:
-        """Tell whether a developer block is sent, and take note of what it offers or withdraws."""
-        if not isinstance(block, dict):
-            return True
-        fields = cast("Mapping[str, Any]", block)
-        kind = fields.get("type")
-        if kind == "tool-addition":
-            name = as_text(fields.get("toolName"))
-            if name not in self._declared or name in self._offered:
-                return False
-            self._offered.add(name)
-            return True
-        if kind == "tool-removal":
-            name = as_text(fields.get("toolName"))
-            if not self._removals or name not in self._offered:
-                return False
-            self._offered.discard(name)
-            return True
+def _is_sent(block: object, mode: ToolUpdateMode, declared: set[str], offered: set[str]) -> bool:
+    """Tell whether a developer block is sent, and keep account of the tools that are offered by then."""
+    if not isinstance(block, dict):
         return True
+    fields = cast("Mapping[str, Any]", block)
+    kind = fields.get("type")
+    if kind == "tool-addition":
+        name = as_text(fields.get("toolName"))
+        if name in offered or name not in declared:
+            return False
+        offered.add(name)
+    elif kind == "tool-removal":
+        name = as_text(fields.get("toolName"))
+        if mode != "in-history" or name not in offered:
+            return False
+        offered.discard(name)
+    return True
 
 
 def _without(messages: list[Message], places: Iterable[int]) -> list[Message]:
