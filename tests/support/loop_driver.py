@@ -70,12 +70,12 @@ def scripted(
     )
 
 
-def loopback(provider: FakeProvider, *models: ModelEntry, **options: Any) -> DeepSeekAdapter:
+def loopback(server: FakeProvider, *models: ModelEntry, **options: Any) -> DeepSeekAdapter:
     """The real adapter in front of a provider on loopback."""
     listed = models or (model(),)
     defaults: dict[str, Any] = {
         "provider": PROVIDER,
-        "base_url": provider.url,
+        "base_url": server.url,
         "credential": Credential(env="CREEK_KEY", environ={"CREEK_KEY": "key-of-nobody"}),
         "models": {entry.id: entry for entry in listed},
     }
@@ -215,7 +215,7 @@ async def driving(
 
 
 def check_log(path: Path) -> list[dict[str, Any]]:
-    """Hold a log to every rule by a checker of its own, and open it as the viewer does; returns its events."""
+    """Hold a log to every rule and open it as the viewer does; returns its events."""
     lines = log_lines(path)
     head, *rows = lines
     header = LogHeader(

@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from tui.loop.compaction import Compacted, compact_now
+from tui.loop.compaction import Compacted, CompactionFailed, compact_now
 from tui.loop.frames import LiveFrame, Status, Unsubscribe
 from tui.loop.header import Selection
 from tui.loop.hooks import LoopHooks
 from tui.loop.inbox import Queue
-from tui.loop.messages import Message, user_message
+from tui.loop.messages import Message, new_id, user_message
 from tui.loop.prompt import Prompt
 from tui.loop.state import SANDBOX_MODES, Activity, AgentOptions, Loop, ProviderSource
 from tui.loop.turn import Turn
@@ -51,6 +51,8 @@ class Agent:
         self._task: asyncio.Task[Any] | None = None
         self._latched = False
         self._has_settings = False
+        self._command_prefix = new_id()[:8]
+        self._commands = 0
         self._status_listeners: list[Callable[[Status], None]] = []
         self._failure_listeners: list[Callable[[SessionWriteError], None]] = []
         writer.on_failure(self._broken)
@@ -150,11 +152,30 @@ class Agent:
         finally:
             self._finish(activity)
 
-    async def compact(self, *, command_id: str | None = None) -> Compacted:
-        """Condense the history now. Raises AgentBusy or CompactionFailed."""
-        return await self.run_maintenance(
-            lambda signal: compact_now(self._loop, signal, command_id=command_id)
-        )
+    async def compact(self) -> Compacted:
+        """Condense the history now, as the command that a person gave; the log keeps the command.
+
+        Raises AgentBusy or CompactionFailed, with the history as it was, or SessionWriteError.
+        """
+        self._commands += 1
+        command = {"commandId": f"cmd-{self._command_prefix}-{self._commands}"}
+
+        async def job(signal: CancelSignal) -> Compacted:
+            self._settle_settings()
+            run = {**command, "name": "compact", "args": "", "source": {"kind": "user"}}
+            self.writer.append("command/run", run)
+            try:
+                done = await compact_now(self._loop, signal, command_id=command["commandId"])
+            except CompactionFailed as failure:
+                self.writer.append("command/done", {**command, "kind": "error", "text": failure.message})
+                raise
+            told = f"{done.items} messages condensed, about {done.tokens} tokens."
+            outcome = {**command, "kind": "success", "text": told, "sourceEventSeq": done.summary_seq}
+            self.writer.append("command/done", outcome)
+            await self.writer.flush()
+            return done
+
+        return await self.run_maintenance(job)
 
     async def when_idle(self) -> None:
         """Return when neither a driver nor a maintenance job is left."""

@@ -73,13 +73,14 @@ PreStep: TypeAlias = Callable[[Proposal, Callable[[], Awaitable[StepDecision]]],
 Request: TypeAlias = Callable[[RequestMoment, Callable[[], Awaitable[CallConfig]]], Awaitable[CallConfig]]
 RequestError: TypeAlias = Callable[[RequestFailed, Callable[[], Awaitable[Recovery]]], Awaitable[Recovery]]
 TurnStopping: TypeAlias = Callable[[int], Awaitable[None]]
+WarningListener: TypeAlias = Callable[[str, dict[str, Any]], None]
 ErrorListener: TypeAlias = Callable[[int, int | None, dict[str, Any], BaseException], None]
 
 
 class LoopHooks:
     """The listeners of every moment, first one outermost."""
 
-    __slots__ = ("error", "pre_step", "request", "request_error", "turn_stopping")
+    __slots__ = ("error", "pre_step", "request", "request_error", "turn_stopping", "warning")
 
     def __init__(self) -> None:
         self.pre_step: list[PreStep] = []
@@ -89,3 +90,6 @@ class LoopHooks:
         """Called one after the other with the turn's number; they may inject messages."""
         self.error: list[ErrorListener] = []
         """Told turn, step, the error as the log has it and the exception; never of a cancellation."""
+        self.warning: list[WarningListener] = []
+        """Told a code and facts: `compaction-failed` (message), `compaction-limits` (provider, model, window,
+        budget, retained)."""

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import random
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from tui.llm.adapter import PreparedCall
 from tui.llm.clock import Clock, SystemClock
@@ -16,6 +16,7 @@ from tui.loop.frames import Frames
 from tui.loop.header import Definitions, Selection
 from tui.loop.hooks import LoopHooks
 from tui.loop.inbox import Inbox
+from tui.loop.measure import Gauge
 from tui.loop.prompt import Prompt
 from tui.loop.surface_watch import SurfaceWatch
 from tui.session.cancel import CancelSignal
@@ -109,12 +110,18 @@ class Loop:
         """Compactions after an overflow since the last answer."""
         self.warned: set[tuple[str, str]] = set()
         """Routes whose limits leave no room to condense for, told once."""
+        self.gauge: Final = Gauge(writer)
         self._definitions = Definitions(writer.state.tools.pool)
 
     @property
     def clock(self) -> Clock:
         """The clock of chunks and waits."""
         return self.options.clock
+
+    def warn(self, code: str, facts: dict[str, Any]) -> None:
+        """Tell of something that does not stop the turn."""
+        for listener in tuple(self.hooks.warning):
+            listener(code, facts)
 
     def recorded(self, tools: Sequence[ToolDefinition]) -> tuple[ToolDefinition, ...]:
         """Return definitions as the log gives them back."""

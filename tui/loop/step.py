@@ -11,6 +11,7 @@ from tui.llm.projection import declares_only_deferred, project_tool_updates
 from tui.llm.request import CallConfig, GenerateRequest
 from tui.llm.route import ToolUpdateMode
 from tui.loop.attempt import Failed, stream_attempt
+from tui.loop.compaction import relieve_overflow
 from tui.loop.context import ContextText, context_due, is_context
 from tui.loop.header import (
     Header,
@@ -94,6 +95,7 @@ class Step:
             if await self._mended(outcome.failure, prepared, retries, provider) is None:
                 raise outcome.failure
         self._loop.overflow_retries = 0
+        self._loop.gauge.report(outcome.usage)
         if outcome.is_cut:
             return "max-tokens"
         if not outcome.calls:
@@ -112,6 +114,8 @@ class Step:
     async def _mended(
         self, failure: LlmFailure, prepared: PreparedCall, retries: RetryCount, provider: str
     ) -> Literal["retry"] | None:
+        if failure.code == OVERFLOW and await relieve_overflow(self._loop, self._turn, self._signal):
+            return "retry"
         failed = RequestFailed(
             turn=self._turn,
             step=self._step,

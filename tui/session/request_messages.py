@@ -59,6 +59,10 @@ class RequestMessages:
         self._repair.feed(nodes, self._surface)
         return self._repair.messages(self._started)
 
+    def derive_part(self, seqs: Iterable[int]) -> list[dict[str, Any]]:
+        """Return the messages of some nodes of the surface in their order; do not change them."""
+        return mended(_derived(map(self._lookup, seqs), self._surface), self._started)
+
 
 class _Repair:
     """Feeds on surface nodes in order, keeping what is settled."""
