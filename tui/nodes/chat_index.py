@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
+from collections.abc import Sequence
 from typing import Any
 
 from tui.nodes.chat_columns import ChatIndex, Flag, NodeKind
@@ -22,7 +23,19 @@ class ChatFold:
     """Folds records into a `ChatIndex`."""
 
     def __init__(self, place: TurnsFold) -> None:
-        self.index = ChatIndex()
+        self.index = index = ChatIndex()
+        self._append = (
+            index.kinds.append,
+            index.rows.append,
+            index.mids.append,
+            index.ends.append,
+            index.blocks.append,
+            index.turns.append,
+            index.steps.append,
+            index.flags.append,
+            index.sizes.append,
+            index.breaks.append,
+        )
         self.active: frozenset[str] | None = None
         """Names of the tools of the header in force, None before any; kept by whoever folds headers."""
         self.fresh: frozenset[str] = frozenset()
@@ -133,17 +146,25 @@ class ChatFold:
         at = bisect_left(self._parts, row)
         return self._part_nodes[at] if at < len(self._parts) and self._parts[at] == row else -1
 
-    def replaced(self, row: int) -> int:
-        """Mark the nodes of a message that left the surface; returns the row of the call of a result, or
-        -1."""
-        rows, flags = self.index.rows, self.index.flags
-        node = bisect_left(rows, row)
-        if node == len(rows) or rows[node] != row:
-            return self._mark_part(row, Flag.REPLACED)
-        while node < len(rows) and rows[node] == row:
-            flags[node] |= Flag.REPLACED
-            node += 1
-        return -1
+    def replaced(self, gone: Sequence[int]) -> list[int]:
+        """Mark the nodes of messages that left the surface; returns the rows of calls whose results did.
+
+        `gone` are the messages' rows, ascending.
+        """
+        rows, flags, count = self.index.rows, self.index.flags, len(self.index.rows)
+        calls: list[int] = []
+        node = 0
+        for row in gone:
+            node = bisect_left(rows, row, node)
+            if node == count or rows[node] != row:
+                call = self._mark_part(row, Flag.REPLACED)
+                if call >= 0:
+                    calls.append(call)
+                continue
+            while node < count and rows[node] == row:
+                flags[node] |= Flag.REPLACED
+                node += 1
+        return calls
 
     def shortened(self, row: int, by: int) -> int:
         """Mark the call whose result stands in a row: the model sees the shortened copy in another.
@@ -174,18 +195,21 @@ class ChatFold:
         mid: int = -1,
     ) -> int:
         """Append a node; returns its position."""
-        index, place = self.index, self._place
-        index.kinds.append(kind)
-        index.rows.append(row)
-        index.mids.append(mid)
-        index.ends.append(-1)
-        index.blocks.append(block if block < 65535 else 65535)
-        index.turns.append(place.index)
-        index.steps.append(place.step if 0 <= place.step < 65536 else 0)
-        index.flags.append(flags)
-        index.sizes.append(size if size < 4_000_000_000 else 4_000_000_000)
-        index.breaks.append(breaks if breaks < 65535 else 65535)
-        return len(index.kinds) - 1
+        place = self._place
+        step = place.step
+        # The columns' own append methods, looked up once: this is where a long log spends its time.
+        kinds, rows, mids, ends, blocks, turns, steps, flagged, sizes, lines = self._append
+        kinds(kind)
+        rows(row)
+        mids(mid)
+        ends(-1)
+        blocks(block if block < 65535 else 65535)
+        turns(place.index)
+        steps(step if 0 <= step < 65536 else 0)
+        flagged(flags)
+        sizes(size if size < 4_000_000_000 else 4_000_000_000)
+        lines(breaks if breaks < 65535 else 65535)
+        return len(self.index.kinds) - 1
 
     def _marker(self, kind: NodeKind) -> Any:
         def mark(row: int, record: Any) -> None:

@@ -6,7 +6,7 @@ hands them on and keeps no payloads.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -113,10 +113,10 @@ class Reading:
 
     # -- RowSink
 
-    def record(self, row: int, record: Any) -> None:
-        code: int = record.code
-        for handler in self._handlers[code]:
-            handler(row, record)
+    @property
+    def handlers(self) -> Sequence[Sequence[Handler]]:
+        """Who folds a known event, by its type code, in the order they run."""
+        return self._handlers
 
     def unknown(self, row: int, record: r.UnknownRecord) -> None:
         self.chat.unknown(row, record)
@@ -158,20 +158,23 @@ class Reading:
         if isinstance(op, str):
             self.surface.append(record.seq)
             return
-        log, shortened = self.log, isinstance(record, r.ToolResult)
-        healthy, base = log.index.seqs is None, log.index.base_seq
-        for seq in self.surface.replace(record.seq, op.startSeq, op.endSeq):
-            for shadowed in (seq - base,) if healthy and seq >= base else log.rows_of_seq(seq):
-                if shortened:
-                    call, flag = self.chat.shortened(shadowed, row), RowFlag.CUT
-                elif shadowed != row:
-                    call, flag = self.chat.replaced(shadowed), RowFlag.REPLACED
-                    self.trajectory.mark(shadowed, flag)
-                else:
-                    continue
-                if call >= 0:
-                    # A result is part of its call's row.
-                    self.trajectory.mark(call, flag)
+        gone = self._rows_of(self.surface.replace(record.seq, op.startSeq, op.endSeq))
+        if isinstance(record, r.ToolResult):
+            calls = sorted(self.chat.shortened(shadowed, row) for shadowed in gone)
+            self.trajectory.mark((call for call in calls if call >= 0), RowFlag.CUT)
+            return
+        gone = [shadowed for shadowed in gone if shadowed != row]
+        # A result is part of its call's row.
+        calls = sorted(self.chat.replaced(gone))
+        self.trajectory.mark(gone, RowFlag.REPLACED)
+        self.trajectory.mark(calls, RowFlag.REPLACED)
+
+    def _rows_of(self, seqs: Iterable[int]) -> list[int]:
+        """The rows that carry these numbers, ascending."""
+        log, base = self.log, self.log.index.base_seq
+        if log.index.seqs is None:
+            return sorted(seq - base for seq in seqs if seq >= base)
+        return sorted(row for seq in seqs for row in log.rows_of_seq(seq))
 
     def _header(self, row: int, record: r.RequestHeaderRow) -> None:
         place = self.turns
@@ -194,7 +197,7 @@ class Reading:
         elif change.added or change.removed:
             self.chat.header(row, untold=True)
         if change.redefined:
-            self.trajectory.mark(row, RowFlag.TOOL_CHANGE)
+            self.trajectory.mark((row,), RowFlag.TOOL_CHANGE)
 
     def _developer(self, row: int, record: r.DeveloperMessage) -> None:
         self._surface(row, record)

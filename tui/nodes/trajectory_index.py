@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
 from enum import IntEnum
 from typing import Any
 
@@ -109,7 +110,18 @@ class TrajectoryFold:
     """Folds records into a `TrajectoryIndex`."""
 
     def __init__(self, place: TurnsFold) -> None:
-        self.index = TrajectoryIndex()
+        self.index = index = TrajectoryIndex()
+        self._append = (
+            index.kinds.append,
+            index.rows.append,
+            index.starts.append,
+            index.mids.append,
+            index.ends.append,
+            index.turns.append,
+            index.steps.append,
+            index.requests.append,
+            index.flags.append,
+        )
         self.request_count = 0
         self._place = place
         self._start = -1
@@ -172,28 +184,31 @@ class TrajectoryFold:
             self._accepted = self._counted_at_end
         self._counted_at_end = -1
 
-    def mark(self, row: int, flag: int) -> None:
-        """Set a flag of the row that begins with this row of the log."""
-        rows = self.index.rows
-        found = bisect_left(rows, row)
-        if found < len(rows) and rows[found] == row:
-            self.index.flags[found] |= flag
+    def mark(self, wanted: Iterable[int], flag: int) -> None:
+        """Set a flag of the rows that begin with these rows of the log, given in ascending order."""
+        rows, flags, count = self.index.rows, self.index.flags, len(self.index.rows)
+        found = 0
+        for row in wanted:
+            found = bisect_left(rows, row, found)
+            if found < count and rows[found] == row:
+                flags[found] |= flag
 
     def add(self, kind: int, row: int, flags: int = 0, start: int = -1, request: int = 0) -> int:
         """Append a row; returns its position."""
-        index, place = self.index, self._place
-        kinds = index.kinds
-        kinds.append(kind)
-        index.rows.append(row)
-        index.starts.append(start)
-        index.mids.append(-1)
-        index.ends.append(-1)
-        index.turns.append(place.index)
+        place = self._place
         step = place.step
-        index.steps.append(step if 0 <= step < 65536 else 0)
-        index.requests.append(request)
-        index.flags.append(flags)
-        return len(kinds) - 1
+        # The columns' own append methods, looked up once: this is where a long log spends its time.
+        kinds, rows, starts, mids, ends, turns, steps, requests, flagged = self._append
+        kinds(kind)
+        rows(row)
+        starts(start)
+        mids(-1)
+        ends(-1)
+        turns(place.index)
+        steps(step if 0 <= step < 65536 else 0)
+        requests(request)
+        flagged(flags)
+        return len(self.index.kinds) - 1
 
     def _request(self) -> int:
         self.request_count += 1

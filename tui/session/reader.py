@@ -7,7 +7,7 @@ damage (spec session-format §2.4, §2.5).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from time import perf_counter
@@ -19,7 +19,7 @@ from tui.session.damage import Damage
 from tui.session.irregular import RowFault, record_of
 from tui.session.log import DAMAGE_CODE, UNKNOWN_CODE, SessionLog
 from tui.session.log_header import parse_header
-from tui.session.records import UnknownRecord, decode_record
+from tui.session.records import TYPE_NAMES, UnknownRecord, decode_record
 from tui.session.source import Chunk, SourceFault, TextSource, open_source
 
 _BATCH_LINES = 128
@@ -30,8 +30,9 @@ _ANY_GAP = 1 << 60
 class RowSink(Protocol):
     """Takes the rows of a log in order, as they are read."""
 
-    def record(self, row: int, record: Any) -> None:
-        """A known event (`records.Record`)."""
+    @property
+    def handlers(self) -> Sequence[Sequence[Callable[[int, Any], None]]]:
+        """Who takes a known event, by its type code (`records.CODES`): each is given row and record."""
         ...
 
     def unknown(self, row: int, record: UnknownRecord) -> None:
@@ -49,6 +50,9 @@ class LogReader:
     def __init__(self, log: SessionLog, chunks: Iterator[Chunk], sink: RowSink | None = None) -> None:
         self._log = log
         self._sink = sink
+        self._handlers: Sequence[Sequence[Callable[[int, Any], None]]] = (
+            sink.handlers if sink is not None else [()] * len(TYPE_NAMES)
+        )
         self._chunks = chunks
         self._carry: list[bytes] = []
         self._carry_start = 0
@@ -116,7 +120,7 @@ class LogReader:
         return True
 
     def _feed(self, count: int) -> None:
-        index, sink = self._log.index, self._sink
+        index, handlers = self._log.index, self._handlers
         types, times, offsets, lengths = index.types, index.times, index.offsets, index.lengths
         offset, row = self._offset, len(types)
         lines = self._lines[self._next_line : self._next_line + count]
@@ -131,14 +135,15 @@ class LogReader:
                 if record.seq != self._expected:
                     row = self._out_of_sequence(record.seq, offset)
                 self._expected = record.seq + 1
-                types.append(record.code)
+                code: int = record.code
+                types.append(code)
                 times.append(record.time)
                 offsets.append(offset)
                 lengths.append(length)
                 if index.seqs is not None:
                     index.number(record.seq)
-                if sink is not None:
-                    sink.record(row, record)
+                for handler in handlers[code]:
+                    handler(row, record)
                 row += 1
             offset += length + 1
             self._line_number += 1
@@ -170,8 +175,10 @@ class LogReader:
         if isinstance(record, UnknownRecord):
             if sink is not None:
                 sink.unknown(row, record)
-        elif sink is not None:
-            sink.record(row, record)
+        else:
+            code: int = record.code
+            for handler in self._handlers[code]:
+                handler(row, record)
         return len(index)
 
     def _out_of_sequence(self, seq: int, offset: int) -> int:

@@ -16,6 +16,7 @@ from tui.session.json_value import MAX_SAFE_INTEGER, as_array, as_count, as_obje
 
 _DROPPED_WHEN_EMPTY: Final = frozenset({"system/message", "developer/message", "assistant/message"})
 _NOT_REPLACED: Final = -1
+_MAX_NARROW_SEQ: Final = 2**31 - 1
 _NO_OFFLOADS: Final[frozenset[int]] = frozenset()
 
 
@@ -62,6 +63,14 @@ class Surface:
 
     def append(self, seq: int) -> None:
         """Add a node at the end of the surface."""
+        seqs = self._seqs
+        if self._by_seq is None and seqs and seqs[-1] < seq <= _MAX_NARROW_SEQ:
+            # The ordinary case, without the calls that the others need.
+            self._cells.append(len(seqs))
+            self._place.append(len(self._cells) - 1)
+            self._replaced_by.append(_NOT_REPLACED)
+            seqs.append(seq)
+            return
         place = len(self._cells)
         slot = self._add_slot(seq, place)
         if slot is not None:
