@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
@@ -15,7 +15,7 @@ from tui.session.json_text import well_formed
 from tui.session.log_header import LogHeader, read_header
 from tui.session.naming import is_log_name, parse_log_name, session_id_of
 from tui.session.reader import open_log
-from tui.session.records import DeveloperMessage, RequestHeaderRow, Title, UnknownRecord
+from tui.session.records import CODES, TYPE_NAMES, DeveloperMessage, RequestHeaderRow, Title, UnknownRecord
 from tui.session.source import TextSource, open_source
 from tui.session.store import Homes, Store, generations, session_folders
 
@@ -164,17 +164,32 @@ class _Summary:
         self.models: dict[str, None] = {}
         self.tool_changes = 0
 
-    def record(self, row: int, record: Any) -> None:
+    @property
+    def handlers(self) -> Sequence[Sequence[Callable[[int, Any], None]]]:
+        """Every event is counted; three types are looked into."""
+        table: list[tuple[Callable[[int, Any], None], ...]] = [(self._count,)] * len(TYPE_NAMES)
+        for name, handler in (
+            ("session/title", self._title),
+            ("developer/message", self._developer),
+            ("request/header", self._header),
+        ):
+            table[CODES[name]] = (self._count, handler)
+        return table
+
+    def _count(self, row: int, record: Any) -> None:
         self.events += 1
-        if isinstance(record, Title):
-            self.title = well_formed(record.data.title) or None
-        elif isinstance(record, DeveloperMessage):
-            if any(block.type in _CHANGE_BLOCKS for block in record.data.message.content):
-                self.tool_changes += 1
-        elif isinstance(record, RequestHeaderRow):
-            model = _model_of(record.data)
-            if model:
-                self.models[model] = None
+
+    def _title(self, row: int, record: Title) -> None:
+        self.title = well_formed(record.data.title) or None
+
+    def _developer(self, row: int, record: DeveloperMessage) -> None:
+        if any(block.type in _CHANGE_BLOCKS for block in record.data.message.content):
+            self.tool_changes += 1
+
+    def _header(self, row: int, record: RequestHeaderRow) -> None:
+        model = _model_of(record.data)
+        if model:
+            self.models[model] = None
 
     def unknown(self, row: int, record: UnknownRecord) -> None:
         self.events += 1
