@@ -9,10 +9,11 @@ PYTEST := $(BIN)/python -m pytest
 RUNS := .venv/.ready-to-run
 TESTS := .venv/.ready-to-test
 LINTS := .venv/.ready-to-lint
+INTEROP := .venv-interop/bin/python
 SETUP := pyproject.toml hatch_build.py
 CATALOGUES := $(patsubst %.po,%.mo,$(wildcard locales/*/LC_MESSAGES/messages.po))
 
-.PHONY: help demo test lint format locales snapshots bench wheel clean
+.PHONY: help demo test lint format locales snapshots bench soak interop wheel clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -45,11 +46,17 @@ snapshots: $(TESTS) $(CATALOGUES) ## draw the goldens of the screens anew
 bench: $(TESTS) $(CATALOGUES) ## measure speed and memory
 	@$(BIN)/python -m tests.benchmarks
 
+soak: $(TESTS) ## kill a writing process 200 times
+	@DSH_TUI_KILLS=200 $(PYTEST) -q tests/session/test_crash.py
+
+interop: $(TESTS) $(INTEROP) ## let the real dsh resume sessions that we wrote
+	@DSH_TUI_INTEROP_PYTHON=$(abspath $(INTEROP)) $(PYTEST) -q -m interop tests/interop
+
 wheel: $(TESTS) ## build the wheel into dist/
 	$(BIN)/python -m hatchling build -t wheel
 
 clean: ## remove what was built
-	rm -rf .venv dist build
+	rm -rf .venv .venv-interop dist build
 	find locales -name '*.mo' -delete
 
 $(BIN)/python:
@@ -67,6 +74,12 @@ $(TESTS): $(SETUP) | $(BIN)/python
 $(LINTS): $(SETUP) | $(BIN)/python
 	$(PIP) --editable '.[lint]'
 	@touch $(RUNS) $(TESTS) $@
+
+# In a folder of its own: dsh's packages pin versions that the program does not want.
+$(INTEROP): | $(BIN)/python
+	$(PYTHON) -m venv .venv-interop
+	$(INTEROP) -m pip install --quiet --disable-pip-version-check \
+		deepseek-harness-runtime-bin==0.2.1rc2 deepseek-harness-sdk==0.2.1rc2
 
 %.mo: %.po | $(RUNS)
 	@$(BIN)/pybabel --quiet compile --input-file $< --output-file $@

@@ -77,6 +77,15 @@ def test_compaction_and_offloading_are_followed(shared: Path) -> None:
         assert folded.messages.derive() == derive_messages(folded.surface, folded.events.__getitem__)
 
 
+def test_an_offloaded_image_is_marked_in_what_was_derived_before() -> None:
+    image = {"type": "image", "attachment": {"attachmentId": "sha256:0"}}
+    folded = Folded()
+    folded.add("user/message", {**user("u1"), "content": [image, text("x"), image]})
+    assert folded.messages.derive()[0]["content"][2] == image
+    folded.add("image/offload", {"targets": [{"seq": 0, "imageIndexes": [1]}]})
+    assert folded.messages.derive()[0]["content"] == [image, text("x"), {**image, "offloaded": True}]
+
+
 def case(shared: Path, name: str) -> Folded:
     [path] = (shared / "bugs/cases/B12-orphan-calls/home" / name).rglob("session.v4.jsonl")
     return Folded().replay(path)

@@ -115,6 +115,15 @@ def _umask() -> int:
     return mask
 
 
+async def test_a_folder_whose_name_is_no_text_can_be_worked_in(home: Path) -> None:
+    writer = SessionWriter.create(home, "/srv/mo\udcffss", encoding="none")
+    writer.append("plan/mode", {"active": True})
+    await writer.close()
+    assert log_lines(writer.path)[0]["cwd"] == "/srv/mo\ufffdss"
+    assert writer.path.parent.parent.name == "--srv-mo~FFFDss--"
+    assert_sound(writer.path)
+
+
 async def test_a_session_without_an_event_leaves_nothing_behind(home: Path) -> None:
     writer = SessionWriter.create(home, CWD)
     assert writer.path.parent.is_dir()
@@ -169,8 +178,8 @@ async def test_a_cancelled_flush_does_not_break_the_batch(
 ) -> None:
     gate = threading.Event()
     fsync = os.fsync
-    monkeypatch.setattr(os, "fsync", lambda fd: gate.wait(10) and fsync(fd))
     writer = SessionWriter.create(home, CWD)
+    monkeypatch.setattr(os, "fsync", lambda fd: gate.wait(10) and fsync(fd))
     converse(writer, 1)
     flushing = asyncio.create_task(writer.flush())
     await asyncio.sleep(0)
@@ -466,12 +475,18 @@ STEPS = st.tuples(
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(STEPS, max_size=40))
 def test_any_append_is_refused_and_writes_nothing_or_leaves_a_sound_log(
     tmp_path_factory: pytest.TempPathFactory, encoding: Encoding, steps: list[Any]
 ) -> None:
     home = tmp_path_factory.mktemp("random")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda fd: None)
+        append_at_random(home, encoding, steps)
+
+
+def append_at_random(home: Path, encoding: Encoding, steps: list[Any]) -> None:
     writer = SessionWriter.create(home, CWD, encoding=encoding)
     accepted = 0
     for (kind, build), change, operation, cites in steps:

@@ -84,7 +84,7 @@ class LogFile:
 
     def _create(self, batches: Iterable[Sequence[bytes]]) -> None:
         temporary = self.path.with_name(f"{self.path.name}.{secrets.token_hex(6)}.tmp")
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             try:
                 _write_all(fd, self._encode([self._header]))
@@ -96,7 +96,7 @@ class LogFile:
                 os.close(fd)
             _link(temporary, self.path)
             try:
-                _sync_folder(self.path.parent)
+                sync_folder(self.path.parent)
             except OSError:
                 self.path.unlink(missing_ok=True)
                 raise
@@ -122,7 +122,7 @@ class LogFile:
         self._size += len(data)
 
     def _open(self) -> None:
-        self._fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        self._fd = os.open(self.path, os.O_WRONLY | os.O_APPEND)
         self._size = os.fstat(self._fd).st_size
 
     def _take_back(self, error: OSError) -> SessionWriteError:
@@ -179,8 +179,9 @@ def _link(temporary: Path, final: Path) -> None:
         os.rename(temporary, final)
 
 
-def _sync_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable; raises OSError."""
+    fd = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(fd)
     except OSError as error:

@@ -23,7 +23,14 @@ from tui.session.picking_up import refuse_unknown, refused_by_rule, sound_rows
 from tui.session.reader import read_log
 from tui.session.rule_error import LogRuleError
 from tui.session.session_state import SessionState
-from tui.session.store_writer import find_place, give_up, header_line, new_session_id, store_encoding
+from tui.session.store_writer import (
+    clean_cwd,
+    find_place,
+    give_up,
+    header_line,
+    new_session_id,
+    store_encoding,
+)
 from tui.session.write_errors import SessionRefused
 from tui.session.writer import SessionWriter, now_ms
 
@@ -48,16 +55,17 @@ def fork(
     mend: bool = False,
     allow_unknown: bool = False,
     session_id: str | None = None,
+    cwd: str | None = None,
     encoding: Encoding | None = None,
     preferred: Encoding = "zstd",
     now: Callable[[], int] = now_ms,
 ) -> Fork:
     """Copy a V4 log into a home under a new id and open the copy; it is durable when this returns.
 
-    `through` is the last seq to copy. `mend` makes a copy of a damaged log too: numbered anew, without what
-    fits nowhere. `allow_unknown` copies events of unknown types and marks them ignorable there. Raises
-    SessionUnreadable, SessionRefused (`damaged`, `rule`, `unknown-events` and those of `create`) or
-    SessionWriteError.
+    `through` is the last seq to copy, `cwd` another working directory for the copy. `mend` makes a copy of a
+    damaged log too: numbered anew, without what fits nowhere. `allow_unknown` copies events of unknown types
+    and marks them ignorable there. Raises SessionUnreadable, SessionRefused (`damaged`, `rule`,
+    `unknown-events` and those of `create`) or SessionWriteError.
     """
     log = read_log(source)
     try:
@@ -67,7 +75,7 @@ def fork(
             created_ms=now(),
             is_seeded=True,
             delegation_depth=0,
-            cwd=log.header.cwd,
+            cwd=log.header.cwd if cwd is None else clean_cwd(cwd),
             parent_session=log.header.id,
             agent_preset=log.header.agent_preset,
         )

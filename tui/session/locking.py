@@ -33,7 +33,7 @@ class SessionLock:
             raise SessionWriteError(path, "write-failed", "this platform has no flock") from None
         for _ in range(_ATTEMPTS):
             try:
-                fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+                fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
             except OSError as error:
                 raise write_error(path, error) from None
             try:

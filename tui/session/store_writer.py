@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
 import msgspec
 
-from tui.session.durable import Encoding
+from tui.session.durable import Encoding, sync_folder
+from tui.session.errors import SessionError
+from tui.session.json_text import well_formed
 from tui.session.locking import SessionLock
 from tui.session.log_header import LogHeader
 from tui.session.naming import (
@@ -36,6 +39,12 @@ class Place(NamedTuple):
 def new_session_id() -> str:
     """Return a fresh id for a root session."""
     return f"session-{uuid4()}"
+
+
+def clean_cwd(cwd: str | None) -> str | None:
+    """Return a working directory as a header can hold it: absolute, and well-formed text (§2.3)."""
+    # The folder's name follows from this text, so what is no text in a path is replaced here, not later.
+    return None if cwd is None else well_formed(os.path.abspath(cwd))
 
 
 def header_line(header: LogHeader) -> bytes:
@@ -94,31 +103,42 @@ def find_place(home: Path, header: LogHeader, encoding: Encoding) -> Place:
     folder = sessions / project_folder(header.cwd) / name
     made: list[Path] = []
     try:
-        for parent in (*reversed(folder.parents), folder):
-            if not parent.is_dir():
-                parent.mkdir(mode=0o700)
-                made.append(parent)
-    except FileExistsError:
-        if not folder.is_dir():
-            raise SessionRefused(sessions, "exists", f"{folder} is in the way", id=header.id) from None
+        _make_folders(folder, made)
+        lock = SessionLock.acquire(folder)
     except OSError as error:
+        _remove_folders(made)
         raise write_error(folder, error) from None
-    lock = SessionLock.acquire(folder)
-    log = folder / log_name(FORMAT_VERSION, encoding)
-    if log.exists():
+    except SessionError:
+        _remove_folders(made)
+        raise
+    place = Place(folder / log_name(FORMAT_VERSION, encoding), encoding, lock, tuple(made))
+    if place.log.exists():
         lock.release()
         raise SessionRefused(folder, "exists", f"there is a session {header.id}", id=header.id)
-    return Place(log, encoding, lock, tuple(made))
+    return place
+
+
+def _make_folders(folder: Path, made: list[Path]) -> None:
+    for parent in (*reversed(folder.parents), folder):
+        if not parent.is_dir():
+            parent.mkdir(mode=0o700, exist_ok=True)
+            made.append(parent)
+    for parent in made:
+        sync_folder(parent.parent)
+
+
+def _remove_folders(made: Sequence[Path]) -> None:
+    for folder in reversed(made):
+        try:
+            folder.rmdir()
+        except OSError:
+            return  # Somebody else has put something there.
 
 
 def give_up(place: Place) -> None:
     """Release a place that got no log, and remove the folders made for it as far as they are empty."""
     place.lock.release(remove=place.log.parent in place.made)
-    for folder in reversed(place.made):
-        try:
-            folder.rmdir()
-        except OSError:
-            return  # Somebody else has put something there.
+    _remove_folders(place.made)
 
 
 def _names(folder: Path) -> list[str]:

@@ -26,6 +26,7 @@ from tui.session.rules_turns import OpenCall
 from tui.session.session_state import SessionState
 from tui.session.store_writer import (
     Place,
+    clean_cwd,
     find_place,
     give_up,
     header_line,
@@ -99,7 +100,7 @@ class SessionWriter:
             created_ms=now(),
             is_seeded=False,
             delegation_depth=delegation_depth,
-            cwd=cwd,
+            cwd=clean_cwd(cwd),
             parent_session=parent_session,
             origin=origin,
             agent_preset=agent_preset,
