@@ -12,7 +12,6 @@ from tui.app.block_view import BlockView
 from tui.app.status_bar import Piece, StatusBar
 from tui.app.surroundings import Surroundings
 from tui.blocks.chat_layout import Layout
-from tui.blocks.inspector import inspect, tabs_of
 from tui.blocks.text import Line, Span
 from tui.i18n import N_
 from tui.nodes.reading import Reading
@@ -57,6 +56,8 @@ class InspectorPane(Vertical):
     @property
     def tabs(self) -> tuple[str, ...]:
         """Tabs of the record shown."""
+        from tui.blocks.inspector import tabs_of
+
         return tabs_of(self._reading, self._item) if self._reading is not None and self._item >= 0 else ()
 
     @property
@@ -109,4 +110,6 @@ class InspectorPane(Vertical):
         layout = Layout(
             width=width, tr=self._surroundings.tr, expanded=True, ascii=self._surroundings.ascii_only
         )
+        from tui.blocks.inspector import inspect
+
         return inspect(self._reading, self._item, self.tab, layout)
