@@ -135,8 +135,12 @@ class _Batch:
             self._slots.release()
         if before is not None:
             await before
-        result = await prepared.settle()
-        await _settled(self._commit(call, result))
+        try:
+            result = await prepared.settle()
+            await _settled(self._commit(call, result))
+        except BaseException:
+            self._signal.cancel({"kind": "disposed"})  # the bodies behind it have nobody left to answer to
+            raise
         self.results.append(result)
 
 
