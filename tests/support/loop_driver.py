@@ -29,7 +29,7 @@ from tui.loop.prompt import Prompt, Section
 from tui.loop.state import AgentOptions
 from tui.nodes.reading import Reading
 from tui.session.events import Event
-from tui.session.log_header import LogHeader
+from tui.session.reader import read_log
 from tui.session.rules import RuleChecker
 from tui.session.writer import SessionWriter
 from tui.tools.registry import ToolRegistry
@@ -217,14 +217,10 @@ async def driving(
 def check_log(path: Path) -> list[dict[str, Any]]:
     """Hold a log to every rule and open it as the viewer does; returns its events."""
     lines = log_lines(path)
-    head, *rows = lines
-    header = LogHeader(
-        id=head["id"],
-        version=head["version"],
-        created_ms=head["createdAt"],
-        is_seeded=head["isSeeded"],
-        delegation_depth=head["delegationDepth"],
-    )
+    rows = lines[1:]
+    log = read_log(path)
+    header = log.header
+    log.close()
     taken: list[Event] = []
     rules = RuleChecker(header, taken.__getitem__)
     for number, row in enumerate(rows):

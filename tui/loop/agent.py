@@ -220,7 +220,7 @@ class Agent:
         if self._has_settings:
             return
         self._has_settings = True
-        if self.writer.header.parent_session is not None:
+        if self.writer.header.delegation_depth:
             return
         known, options = self.writer.state.settings, self._loop.options
         preset = options.permission_preset

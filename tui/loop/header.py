@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -141,7 +142,8 @@ class Definitions:
         return tuple(self._known.get(tool.text) or self._record(tool) for tool in tools)
 
     def _record(self, tool: ToolDefinition) -> ToolDefinition:
-        (recorded,) = self._pool.tools({"tools": [clean_json(tool.to_json())]}, _refuse)
+        # Not `to_json`: halves of surrogate pairs, which it does not read, are what is cleaned away here.
+        (recorded,) = self._pool.tools({"tools": [clean_json(json.loads(tool.text))]}, _refuse)
         self._known[tool.text] = recorded
         return recorded
 
