@@ -84,13 +84,12 @@ class CommandTools:
         self._registered: dict[str, _Registered] = {}
         self._content: bytes | None = None
         self._signature: tuple[int, ...] | None = None
-        self._looked = False
         self._detach = registry.add_source(self.refresh)
 
     def refresh(self) -> ToolFileReport | None:
         """Look at the file and follow what changed; returns None if nothing did."""
         signature = _signature(self.path)
-        if self._looked and signature is not None and signature == self._signature:
+        if signature is not None and signature == self._signature:
             return None
         report = self._read()
         self._signature = None if _is_unsettled(signature) else signature
@@ -134,7 +133,6 @@ class CommandTools:
             self._registered.clear()
 
     def _read(self) -> ToolFileReport | None:
-        first, self._looked = not self._looked, True
         try:
             content = read_tool_file(self.path)
             if content == self._content and self.report.fault is None:
@@ -145,7 +143,7 @@ class CommandTools:
             before = self.report.fault
             if before is not None and str(before) == str(fault):
                 return None
-            if fault.code == "missing" and self._optional and first:
+            if fault.code == "missing" and self._optional and self._content is None:
                 return None
             return ToolFileReport(self.path, fault)
 
