@@ -1,0 +1,56 @@
+"""What a live screen talks to: the agent with everything around it, and a guide through a demo's scene."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from tui.i18n import Translator
+from tui.llm.providers import Providers
+from tui.loop.agent import Agent
+from tui.session.writer import SessionWriter
+from tui.tools.approval import ApprovalService
+
+
+class Guide(Protocol):
+    """Leads through a scene: offers prompts, and changes the tools when one is sent."""
+
+    def offered(self, tr: Translator) -> str | None:
+        """The prompt to send next, None when the scene is over."""
+        ...
+
+    def about_to_send(self, text: str) -> None:
+        """A prompt is going to be sent."""
+        ...
+
+    def farewell(self, tr: Translator) -> str:
+        """What to say when the scene is over."""
+        ...
+
+
+@dataclass(kw_only=True)
+class Conversation:
+    """An open session of our own with its agent."""
+
+    agent: Agent
+    writer: SessionWriter
+    providers: Providers
+    approvals: ApprovalService | None = None
+    guide: Guide | None = None
+    notices: list[str] = field(default_factory=list[str])
+    """Sentences to be said at the beginning."""
+    closers: list[Callable[[], Awaitable[None]]] = field(default_factory=list[Callable[[], Awaitable[None]]])
+    """Run at the end, last first."""
+
+    async def close(self) -> None:
+        """Stop the agent, make the log durable and let everything go."""
+        if self.approvals is not None:
+            self.approvals.answerer = None
+        try:
+            await self.agent.dispose()
+            for closer in reversed(self.closers):
+                await closer()
+            await self.providers.aclose()
+        finally:
+            await self.writer.close()

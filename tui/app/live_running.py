@@ -1,0 +1,79 @@
+"""What the slash commands of a live session do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui.app.live_commands import is_command, unknown_sentence
+from tui.app.live_words import unwritable_sentence
+from tui.blocks.clean import clean_line
+from tui.loop.agent import AgentBusy
+from tui.loop.compaction import CompactionFailed
+from tui.loop.header import Selection
+from tui.session.write_errors import SessionWriteError
+
+if TYPE_CHECKING:
+    from tui.app.live_screen import LiveScreen
+
+
+def run_command(screen: LiveScreen, name: str, argument: str) -> None:
+    """Run a command; one that does not exist is said so."""
+    tr = screen.surroundings.tr
+    if not is_command(name):
+        screen.say(unknown_sentence(tr, clean_line(name)))
+        return
+    match name:
+        case "compact":
+            screen.run_worker(_compact(screen), exit_on_error=True)
+        case "model":
+            _model(screen, argument)
+        case "help":
+            screen.dsh_app.action_help()
+        case _:
+            screen.leave()
+
+
+async def _compact(screen: LiveScreen) -> None:
+    tr = screen.surroundings.tr
+    try:
+        compacted = await screen.agent.compact()
+    except AgentBusy:
+        screen.say(tr.t("A turn is running; stop it with Esc, or wait, then /compact."))
+    except CompactionFailed as failed:
+        screen.say(tr.t("The history stays as it is: {reason}", reason=clean_line(failed.message)))
+    except SessionWriteError as error:
+        screen.say(unwritable_sentence(tr, error))
+    else:
+        screen.say(
+            tr.n(
+                "{n} message condensed, about {saved} tokens saved.",
+                "{n} messages condensed, about {saved} tokens saved.",
+                compacted.items,
+                saved=tr.compact(compacted.saved),
+            )
+        )
+
+
+def _model(screen: LiveScreen, argument: str) -> None:
+    tr, providers = screen.surroundings.tr, screen.conversation.providers
+    known: list[tuple[str, str]] = []
+    for provider in providers.ids:
+        adapter = providers.get(provider)
+        known += [(provider, entry.id) for entry in adapter.models()] if adapter is not None else []
+    if not argument:
+        names = [f"{provider}/{model}" for provider, model in known]
+        chosen = screen.agent.selection
+        screen.say(
+            tr.t(
+                "{model} is asked; /model chooses among {names}",
+                model=clean_line(f"{chosen.provider}/{chosen.model}"),
+                names=clean_line(tr.join(names)),
+            )
+        )
+        return
+    provider, slash, model = argument.partition("/")
+    if not slash or provider not in providers.ids:
+        provider, model = screen.agent.selection.provider, argument
+        provider = next((owner for owner, entry in known if entry == model), provider)
+    screen.agent.select(Selection(provider=provider, model=model))
+    screen.say(tr.t("From the next request on {model} is asked.", model=clean_line(f"{provider}/{model}")))

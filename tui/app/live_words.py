@@ -1,0 +1,105 @@
+"""What a live screen says around its panes: keys, hints, the route, how the last turn ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+from tui.app.conversation import Conversation
+from tui.app.live_commands import SlashCommand
+from tui.app.status_bar import Piece
+from tui.blocks.clean import clean_line
+from tui.blocks.glyphs import mark
+from tui.blocks.text import Span
+from tui.blocks.wording_faults import interruption_title
+from tui.blocks.wording_ways_out import way_out
+from tui.blocks.wording_writing import writing_text
+from tui.i18n import Translator
+from tui.llm.failure import LlmFailure
+from tui.llm.request import CallConfig
+from tui.nodes.reading import Reading
+from tui.session.json_value import as_object, as_text
+from tui.session.write_errors import SessionWriteError
+
+LiveKeys: TypeAlias = Literal["idle", "running", "asked", "answering"]
+
+
+def live_keys(tr: Translator, state: LiveKeys, *, ascii_only: bool, has_text: bool) -> list[Piece]:
+    """The keys of the composer, those that matter most first to stay."""
+    enter = tr.t("Enter") if ascii_only else "⏎"
+    esc, tab = "Esc", "Tab"
+    if state == "answering":
+        keys = [(tab, tr.t("panes"))]
+    elif state == "asked":
+        keys = [(tab, tr.t("to the question")), (esc, tr.t("stop"))]
+    elif state == "running":
+        keys = [
+            (enter, tr.t("steer")),
+            (tab, tr.t("queue") if has_text else tr.t("panes")),
+            (esc, tr.t("stop")),
+        ]
+        keys.append(("Alt+↑" if not ascii_only else "Alt+Up", tr.t("waiting prompts")))
+    else:
+        keys = [(enter, tr.t("send")), ("Alt+" + enter, tr.t("new line")), (tab, tr.t("panes"))]
+        keys.append(("↑" if not ascii_only else tr.t("Up"), tr.t("earlier prompts")))
+    keys += [("/", tr.t("commands")), ("F1", tr.t("keys"))]
+    order = {esc: 99, "F1": 40, "/": 60}
+    return [
+        Piece((Span(key, "key"), Span(f" {text}", "muted")), keep=order.get(key, 90 - at))
+        for at, (key, text) in enumerate(keys)
+    ]
+
+
+def command_pieces(tr: Translator, commands: Sequence[SlashCommand]) -> list[Piece]:
+    """The commands that can be meant."""
+    return [
+        Piece((Span(f"/{entry.name}", "key"), Span(f" {tr.t(entry.label)}", "muted")), keep=90 - at)
+        for at, entry in enumerate(commands)
+    ]
+
+
+def composer_hint(tr: Translator, *, runs: bool) -> str:
+    """What stands in an empty composer."""
+    if runs:
+        return tr.t("Steer the running turn, or queue a prompt with Tab")
+    return tr.t("Write a prompt; / for commands")
+
+
+def route_piece(tr: Translator, conversation: Conversation) -> list[Piece]:
+    """How the route takes tool changes."""
+    selection = conversation.agent.selection
+    try:
+        call = conversation.providers.prepare(CallConfig(provider=selection.provider, model=selection.model))
+    except LlmFailure:
+        return []
+    mode = call.route.model.tool_update or tr.t("no tool updates")
+    return [Piece((Span(mode, "muted"),), keep=30)]
+
+
+def outcome_spans(tr: Translator, reading: Reading, *, ascii_only: bool) -> tuple[Span, ...]:
+    """How the last turn ended, and what to do if it failed."""
+    turns = reading.turns.turns
+    if not turns or turns[-1].is_open:
+        return ()
+    turn = turns[-1]
+    if turn.reason == "completed":
+        sign = mark("ok", ascii_only)
+        took = tr.duration(turn.duration_ms) if turn.duration_ms is not None else ""
+        told = tr.t("turn {number}", number=turn.number) + (f" · {took}" if took else "")
+        return (Span(f"{sign.text} ", sign.role), Span(told, "muted"))
+    reason = as_object(as_object(reading.log.event(turn.end_row).data).get("reason"))
+    if turn.reason == "error":
+        code = as_text(as_object(reason.get("error")).get("code"))
+        sign = mark("failure", ascii_only)
+        out = way_out(tr, code) or tr.t("Send it again, or change the model with /model.")
+        return (Span(f"{sign.text} {clean_line(code)}  ", "error"), Span(out, "warning"))
+    cause = as_text(as_object(reason.get("reason")).get("kind"))
+    sign = mark("interrupted", ascii_only)
+    return (Span(f"{sign.text} ", sign.role), Span(interruption_title(tr, turn.reason, cause), "warning"))
+
+
+def unwritable_sentence(tr: Translator, error: SessionWriteError) -> str:
+    """What to say when the log cannot be written any more."""
+    return tr.t(
+        "Nothing more can be saved, so the session stops here: {reason}", reason=clean_line(str(error))
+    )
