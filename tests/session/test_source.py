@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import tempfile
 from pathlib import Path
@@ -397,3 +398,17 @@ def test_a_frame_that_is_still_being_written_is_complete_when_read_again(
     assert codes(after) == []
     assert whole.startswith(text) and len(whole) > len(text)
     assert whole.endswith(b"\n")
+
+
+@pytest.mark.parametrize("name", ["session.v4.jsonl", "zstd/session.v4.jsonl.zstd"])
+def test_a_source_that_is_let_go_of_gives_its_file_back(name: str) -> None:
+    recording = Path(__file__).parent.parent / "recordings" / "plain-chat" / name
+    before = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").is_dir() else -1
+    if before < 0:
+        pytest.skip("this system does not list the files of a process")
+    for _ in range(20):
+        source = open_source(recording)
+        next(source.chunks())
+        del source
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) <= before + 1

@@ -8,6 +8,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, Protocol
+from weakref import finalize
 
 from tui.session.errors import SessionUnreadable
 from tui.session.frames import MAGIC, pread
@@ -160,8 +161,9 @@ class PlainSource:
         self.file_size = size
         self.consumed = origin
         self._fd = fd
+        # A source that is let go of without `close` gives its file back too.
+        self._release = finalize(self, os.close, fd)
         self._origin = origin
-        self._closed = False
         self._shrunk = False
 
     def chunks(self) -> Iterator[Chunk]:
@@ -205,9 +207,7 @@ class PlainSource:
 
     def close(self) -> None:
         """See `TextSource.close`."""
-        if not self._closed:
-            self._closed = True
-            os.close(self._fd)
+        self._release()
 
     def _note_shrunk(self, position: int) -> None:
         if not self._shrunk:

@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Final, Literal, cast
+from weakref import finalize
 
 import zstandard
 
@@ -39,9 +40,9 @@ class ZstdSource:
         self.file_size = size
         self.consumed = origin
         self._fd = fd
+        self._release = finalize(self, os.close, fd)
         self._origin = origin
         self._skip = skip
-        self._closed = False
         self._joins = True
         self._bad: SourceFault | None = None
         self._text_end = 0
@@ -95,10 +96,9 @@ class ZstdSource:
 
     def close(self) -> None:
         """See `TextSource.close`."""
-        if self._closed:
+        if not self._release.alive:
             return
-        self._closed = True
-        os.close(self._fd)
+        self._release()
         for spill in self._spills.values():
             if spill is not None:
                 spill.close()
