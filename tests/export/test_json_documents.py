@@ -11,7 +11,7 @@ import pytest
 from tests.support.contract import faults
 from tests.support.exports import ORDERS, RECORDINGS, exported, logs_below, recording
 
-VIEWS = ("chat", "trajectory", "tools")
+VIEWS = ("chat", "trajectory", "tools", "requests")
 LANGS = ("en", "zh")
 OWN = logs_below(RECORDINGS)
 

@@ -16,6 +16,10 @@ TRAJECTORY_KINDS = {
     "system", "user", "context", "assistant", "tool", "header", "compaction", "retry", "failure", "event",
     "unknown", "damage",
 }
+PREFIX_CAUSES = {
+    "first", "model", "system-prompt", "tools-redefined", "tools-changed", "series", "surface", "compaction",
+    "image-offload",
+}
 # fmt: on
 CAUSES = {"initial", "series", "starts-series", "redefined"}
 STATES = {"ok", "empty", "damaged", "unreadable", "old-format", "newer-format"}
@@ -33,7 +37,12 @@ def faults(document: Any, view: str) -> list[str]:
         check.sessions(document)
     else:
         check.session(document["session"])
-        {"chat": check.chat, "trajectory": check.trajectory, "tools": check.tools}[view](document)
+        {
+            "chat": check.chat,
+            "trajectory": check.trajectory,
+            "tools": check.tools,
+            "requests": check.requests,
+        }[view](document)
     return check.found
 
 
@@ -93,6 +102,22 @@ class _Check:
             self.found.append(f"{where}: restored or redefined is no subset of added")
         if ("header_seq" in change) != bool(change["added"]):
             self.found.append(f"{where}: header_seq goes with additions")
+
+    def requests(self, document: dict[str, Any]) -> None:
+        for at, entry in enumerate(document["requests"]):
+            where = f"requests[{at}]"
+            required = {"n": int, "seq": int, "route": dict, "mode": str, "mode_from": str, "messages": int}
+            self.keys(where, entry, {**required, "prefix": dict}, turn=int, step=int, usage=dict)
+            self.equal(f"{where}.n", entry["n"], at + 1)
+            self.within(f"{where}.mode", entry["mode"], {"none", "addition-only", "in-history"})
+            self.within(f"{where}.mode_from", entry["mode_from"], {"catalog", "assumed", "option"})
+            self.names(where, entry, "declared", "deferred")
+            prefix = entry["prefix"]
+            self.keys(f"{where}.prefix", prefix, {"kept_messages": int, "causes": list}, broken_at=str)
+            for cause in prefix["causes"]:
+                self.within(f"{where}.prefix.causes", cause, PREFIX_CAUSES)
+            if ("broken_at" in prefix) != bool(prefix["causes"] and prefix["causes"] != ["first"]):
+                self.found.append(f"{where}.prefix: {prefix!r} is broken without a cause, or the other way")
 
     def chat(self, document: dict[str, Any]) -> None:
         for at, node in enumerate(document["nodes"]):

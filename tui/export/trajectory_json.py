@@ -40,7 +40,7 @@ def row_entry(row: TrajectoryRow, tr: Translator) -> dict[str, Any]:
             duration_ms=row.duration_ms,
             ttft_ms=row.ttft_ms,
             status=row.status or None,
-            usage=_usage(row.usage) if row.usage is not None else None,
+            usage=usage_entry(row.usage) if row.usage is not None else None,
             request=row.request,
             parent_call_id=row.parent_call_id,
             call_id=row.call_id,
@@ -63,7 +63,8 @@ def row_entry(row: TrajectoryRow, tr: Translator) -> dict[str, Any]:
     }
 
 
-def _usage(usage: RowUsage) -> dict[str, Any]:
+def usage_entry(usage: RowUsage) -> dict[str, Any]:
+    """Return the provider's counts; `input` is the uncached part."""
     return {
         "input": usage.input,
         "output": usage.output,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tui.export.json_text import Write, write_document
 from tui.export.session_facts import session_member
 from tui.i18n import Translator
 from tui.nodes.reading import Reading
 
-VIEWS: Final = ("chat", "trajectory", "tools")
+if TYPE_CHECKING:
+    from tui.llm.route_book import RouteBook
+
+VIEWS: Final = ("chat", "trajectory", "tools", "requests")
 FORMATS: Final = ("text", "md", "json", "html", "svg")
 
 
@@ -21,6 +24,8 @@ class Export(NamedTuple):
     ascii: bool = False
     first: int = 0
     """Position of the node or row to begin with; text only."""
+    book: RouteBook | None = None
+    """What is known of routes, for `requests`; None: no more than everybody knows."""
 
 
 def write_export(write: Write, reading: Reading, tr: Translator, export: Export) -> None:
@@ -29,7 +34,7 @@ def write_export(write: Write, reading: Reading, tr: Translator, export: Export)
     `tools` comes as JSON only.
     """
     if export.format == "json":
-        _write_json(write, reading, tr, export.view)
+        _write_json(write, reading, tr, export)
     elif export.format == "svg":
         from tui.export.svg import write_svg
 
@@ -38,7 +43,8 @@ def write_export(write: Write, reading: Reading, tr: Translator, export: Export)
         _write_sections(write, reading, tr, export)
 
 
-def _write_json(write: Write, reading: Reading, tr: Translator, view: str) -> None:
+def _write_json(write: Write, reading: Reading, tr: Translator, export: Export) -> None:
+    view = export.view
     head = {"session": session_member(reading)}
     if view == "chat":
         from tui.export.chat_json import chat_entries
@@ -48,6 +54,11 @@ def _write_json(write: Write, reading: Reading, tr: Translator, view: str) -> No
         from tui.export.trajectory_json import trajectory_entries
 
         write_document(write, view, head, {"rows": trajectory_entries(reading, tr)})
+    elif view == "requests":
+        from tui.export.requests_json import request_entries
+        from tui.llm.route_book import RouteBook
+
+        write_document(write, view, head, {"requests": request_entries(reading, export.book or RouteBook())})
     else:
         from tui.export.tools_json import change_entries, header_entries, series_entries
 

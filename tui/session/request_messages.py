@@ -121,6 +121,22 @@ def _derived(events: Iterable[Event], surface: Surface) -> list[dict[str, Any]]:
     return found
 
 
+def is_settled(messages: Iterable[Mapping[str, Any]]) -> bool:
+    """Tell whether every call is answered right after the message that asked for it, and nothing else is."""
+    asked: set[str] = set()
+    for message in messages:
+        if message.get("role") == "tool":
+            call_id = message.get("toolCallId", "")
+            if call_id not in asked:
+                return False
+            asked.discard(call_id)
+        elif asked:
+            return False
+        else:
+            asked = set(_call_ids(message))
+    return not asked
+
+
 def mended(messages: Iterable[dict[str, Any]], started: set[str]) -> list[dict[str, Any]]:
     """Return the messages with every call answered once, right after the message that asked for it.
 

@@ -177,6 +177,45 @@ class Surface:
         """Return the indexes of this node's offloaded images, counted over its image blocks from 0."""
         return self._offloaded.get(seq, _NO_OFFLOADS)
 
+    def at(self, added: int) -> list[int]:
+        """Return the surface as it was when so many nodes had been added, in order.
+
+        Nodes are told by their position in the order of adding; the cost is that of all nodes added by then.
+        """
+        seqs, replaced, place = self._seqs, self._replaced_by, self._place
+        if self._by_seq is None:
+            # Numbers increase, so that what came later has a greater one.
+            end = seqs[added] if added < len(seqs) else MAX_SAFE_INTEGER + 1
+            found = [slot for slot in range(added) if not 0 <= replaced[slot] < end]
+        else:
+            found = [slot for slot in range(added) if not 0 <= self._replacing(slot) < added]
+        found.sort(key=place.__getitem__)
+        return found
+
+    def replacements(self) -> dict[int, list[int]]:
+        """Return which nodes each replacing node covered, in order; nodes are told as in `at`."""
+        found: dict[int, list[int]] = {}
+        for slot, by in enumerate(self._replaced_by):
+            if by != _NOT_REPLACED:
+                found.setdefault(self._replacing(slot), []).append(slot)
+        for covered in found.values():
+            covered.sort(key=self._place.__getitem__)
+        return found
+
+    def seq_at(self, slot: int) -> int:
+        """Return the seq of a node by its position in the order of adding."""
+        return self._seqs[slot]
+
+    @property
+    def added(self) -> int:
+        """How many nodes were ever added."""
+        return len(self._seqs)
+
+    def _replacing(self, slot: int) -> int:
+        by = self._replaced_by[slot]
+        found = None if by == _NOT_REPLACED else self._slot(by)
+        return -1 if found is None else found
+
     def _apply_message(self, event: EventLike) -> None:
         seq, operation = event.seq, event.surface_op
         if operation == "append":
@@ -252,12 +291,19 @@ def derive_messages(surface: Surface, lookup: Callable[[int], EventLike]) -> lis
             event = lookup(seq)
         except LookupError:
             continue
-        message = message_of(event)
-        if not message or (event.type in _DROPPED_WHEN_EMPTY and not message.get("content")):
-            continue
-        offloaded = surface.offloaded(seq)
-        messages.append(_with_offloads(message, offloaded) if offloaded else message)
+        message = derived_message(event.type, message_of(event), surface.offloaded(seq))
+        if message is not None:
+            messages.append(message)
     return messages
+
+
+def derived_message(
+    event_type: str, message: dict[str, Any], offloaded: frozenset[int] = _NO_OFFLOADS
+) -> dict[str, Any] | None:
+    """Return the message that a node gives a request; None for an empty one. Spec §5."""
+    if not message or (event_type in _DROPPED_WHEN_EMPTY and not message.get("content")):
+        return None
+    return _with_offloads(message, offloaded) if offloaded else message
 
 
 def _with_offloads(message: dict[str, Any], offloaded: frozenset[int]) -> dict[str, Any]:

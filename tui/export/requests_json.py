@@ -1,0 +1,81 @@
+"""The model requests of a session as JSON objects (CONTRACT, "JSON", views `requests` and `request`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tui.export.json_text import named, present
+from tui.export.request_wire import mode_of
+from tui.export.trajectory_json import usage_entry
+from tui.llm.route import ToolUpdateMode
+from tui.llm.route_book import RouteBook
+from tui.nodes.reading import Reading
+from tui.nodes.request_diff import Prefix, prefix_of
+from tui.nodes.request_projection import ProjectedRequest, doubts, project
+from tui.nodes.requests import RecordedRequest, Requests
+from tui.nodes.trajectory import trajectory_row
+
+NO_MODE = "none"
+
+
+def request_entries(reading: Reading, book: RouteBook) -> Iterator[dict[str, Any]]:
+    """Yield every request with what it keeps of the one before it on its own route."""
+    requests = Requests(reading)
+    before: RecordedRequest | None = None
+    for request in requests.walk():
+        mode, source = mode_of(book, request)
+        now = project(request, mode)
+        earlier = project(before, mode) if before is not None else None
+        row = trajectory_row(reading, request.place.index)
+        yield {
+            **_head(book, request, mode, source),
+            "messages": len(now.messages),
+            "declared": now.declared,
+            "deferred": now.deferred,
+            **present(usage=usage_entry(row.usage) if row.usage is not None else None),
+            "prefix": prefix_entry(prefix_of(requests, earlier, now)),
+            **named(kind=request.place.kind, status=row.status, error_code=row.error_code),
+            **named(approximate=list(doubts(requests, now, mode))),
+        }
+        before = request
+
+
+def request_member(
+    book: RouteBook, requests: Requests, request: ProjectedRequest, source: str
+) -> dict[str, Any]:
+    """Return one request as a route is sent it, with what is said of it beside that."""
+    recorded = request.request
+    own, _ = mode_of(book, recorded)
+    return {
+        **_head(book, recorded, request.mode, source),
+        **named(approximate=list(doubts(requests, request, own))),
+        "messages": request.messages,
+        **present(tools=[tool.to_json() for tool in request.tools] if request.tools is not None else None),
+    }
+
+
+def prefix_entry(prefix: Prefix) -> dict[str, Any]:
+    """Return what is kept of the request before, and why not all of it."""
+    return {
+        "kept_messages": prefix.kept_messages,
+        **present(broken_at=prefix.broken_at),
+        "causes": list(prefix.causes),
+    }
+
+
+def _head(book: RouteBook, request: RecordedRequest, mode: ToolUpdateMode, source: str) -> dict[str, Any]:
+    place = request.place
+    endpoint = book.route(request.provider, request.model).route.endpoint
+    return {
+        "n": place.n,
+        "seq": place.seq,
+        **present(turn=place.turn, step=place.step),
+        "route": {
+            "provider": request.provider,
+            "model": request.model,
+            **present(endpoint=endpoint or None),
+        },
+        "mode": mode or NO_MODE,
+        "mode_from": source,
+    }

@@ -1,0 +1,79 @@
+"""What is known of the routes that a log names: provider and model, rarely more (loop-and-adapters §4.8)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal, Protocol
+
+from tui.llm.failure import LlmFailure
+from tui.llm.request import CallConfig
+from tui.llm.route import CATALOGUE, ModelEntry, Route, ToolUpdateMode, deepseek_model
+
+ModeSource = Literal["catalog", "assumed", "option"]
+OFFICIAL_PROVIDERS: Final = frozenset({"deepseek-official", "deepseek-account"})
+
+
+class Prepared(Protocol):
+    """The part of a prepared call that tells of its route."""
+
+    @property
+    def route(self) -> Route: ...
+
+
+class KnownProviders(Protocol):
+    """The part of the configured providers that is asked here."""
+
+    @property
+    def ids(self) -> tuple[str, ...]: ...
+
+    def prepare(self, config: CallConfig) -> Prepared: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownRoute:
+    """A route and how its tool update mode is known: `assumed` also where nothing is and none is taken."""
+
+    route: Route
+    source: ModeSource
+
+    @property
+    def mode(self) -> ToolUpdateMode:
+        """How the route takes tool changes in mid-session."""
+        return self.route.model.tool_update
+
+
+class RouteBook:
+    """Answers from the configured providers, then from the built-in catalogue, then by assuming.
+
+    The catalogue speaks for the official endpoint. A log names no endpoint, so another provider's model of
+    a known name is taken to be that model, and said to be assumed.
+    """
+
+    def __init__(self, providers: KnownProviders | None = None) -> None:
+        self._providers = providers
+        self._known: dict[tuple[str, str], KnownRoute] = {}
+
+    def route(self, provider: str, model: str) -> KnownRoute:
+        """Return what is known of a provider's model."""
+        key = (provider, model)
+        if key not in self._known:
+            self._known[key] = self._found(provider, model)
+        return self._known[key]
+
+    def _found(self, provider: str, model: str) -> KnownRoute:
+        if self._providers is not None and provider in self._providers.ids:
+            try:
+                call = self._providers.prepare(CallConfig(provider=provider, model=model))
+                return KnownRoute(route=call.route, source="catalog")
+            except LlmFailure:
+                pass  # What cannot be prepared is told when a request is sent; here it is just not known.
+        entry = CATALOGUE.get(model)
+        listed = entry is not None and provider in OFFICIAL_PROVIDERS
+        return KnownRoute(
+            route=_deepseek(provider, entry or deepseek_model(model)),
+            source="catalog" if listed else "assumed",
+        )
+
+
+def _deepseek(provider: str, entry: ModelEntry) -> Route:
+    return Route(provider=provider, kind="deepseek", endpoint="", model=entry)
