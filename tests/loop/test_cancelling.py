@@ -57,6 +57,19 @@ async def test_during_a_condition(tmp_path: Path) -> None:
         assert dropped.messages[0]["content"][0]["text"] == "Scan."
 
 
+async def test_before_the_driver_has_begun(tmp_path: Path) -> None:
+    script = Recorded([instantly("yes")])
+    async with driving(tmp_path, scripted(script)) as driver:
+        driver.agent.followup("Go.")
+        dropped = driver.agent.cancel()
+        await driver.idle()
+        assert [message["content"][0]["text"] for message in dropped] == ["Go."]
+        assert driver.events("turn/start") == []
+        assert driver.agent.status == "idle"
+        await driver.say("There?")
+        assert driver.reasons == [{"kind": "completed"}]
+
+
 async def test_during_the_assembly_of_the_prompt(tmp_path: Path) -> None:
     reached = asyncio.Event()
 

@@ -194,6 +194,47 @@ async def test_pressure_condenses_before_the_step_and_keeps_the_tail(tmp_path: P
         assert kept == ["user", "assistant", "user"]
 
 
+async def test_long_results_are_shortened_first_and_may_be_enough(tmp_path: Path) -> None:
+    long = "".join(f"row {number}\n" for number in range(4_000))
+    script = Recorded(
+        [
+            instantly(Call("peek", {}, id="c1")),
+            instantly(f"one {LONG}"),
+            instantly("two"),
+        ]
+    )
+    options = CompactionOptions(share=0.2, headroom=1_000, retain_tokens=100)
+    async with driving(
+        tmp_path, scripted(script, small()), tools=[tool("peek", lambda _: long)], compaction=options
+    ) as driver:
+        await driver.say("q1")
+        before = driver.writer.next_seq
+        (result,) = driver.events("tool/result")
+        await driver.say("q2")
+        assert shapes(driver, before)[:5] == [
+            "turn/start",
+            "compaction/prune",
+            "tool/result",
+            "step/start",
+            "user/message",
+        ]
+        prune, shorter = driver.events()[before + 3 : before + 5]
+        assert prune.data == {
+            "shadowedRange": {"start": result.seq, "end": result.seq},
+            "shadowedSeqs": [result.seq],
+            "shadowedTokenCount": message_tokens(result.data["message"]),
+        }
+        text = shorter.data["message"]["content"][0]["text"]
+        assert text.startswith("row 0\n")
+        assert text.endswith("row 3999\n")
+        assert len(text) < 4_000
+        assert shorter.data["message"]["id"] == result.data["message"]["id"]
+        assert driver.events("compaction/start") == []
+        assert driver.events("request/header")[-1].data["reason"] == "series"
+        await driver.say("q3")
+        assert len(driver.events("compaction/prune")) == 1
+
+
 async def test_what_the_provider_counted_makes_the_pressure_where_it_is_more(tmp_path: Path) -> None:
     usage = {"input_tokens": 900, "cache_read_input_tokens": 200}
     async with FakeProvider() as provider:

@@ -495,6 +495,17 @@ async def test_a_model_that_was_chosen_is_asked_from_the_next_request_on(tmp_pat
         assert chosen.data == {"provider": "creek", "model": "gnat-1", "reasoningEffort": "low"}
 
 
+async def test_a_title_that_was_given_by_hand_stays(tmp_path: Path) -> None:
+    async with driving(tmp_path, scripted([instantly("yes")])) as driver:
+        driver.agent.rename("  The\n moss\x1b garden  ")
+        with pytest.raises(ValueError, match="words"):
+            driver.agent.rename(" ")
+        await driver.say("How wet?")
+        (title,) = driver.events("session/title")
+        assert title.data == {"title": "The moss garden", "messageSeqs": [], "source": {"kind": "user"}}
+        assert driver.writer.state.title_is_pinned
+
+
 async def test_a_job_beside_turns_runs_alone_and_what_comes_meanwhile_runs_after_it(tmp_path: Path) -> None:
     async with driving(tmp_path, scripted([instantly("Yes.")])) as driver:
         gate = asyncio.Event()

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from tui.loop.compaction import Compacted, CompactionFailed, compact_now
+from tui.loop.errors import error_json
 from tui.loop.frames import LiveFrame, Status, Unsubscribe
 from tui.loop.header import Selection
 from tui.loop.hooks import LoopHooks
@@ -14,6 +15,7 @@ from tui.loop.inbox import Queue
 from tui.loop.messages import Message, new_id, user_message
 from tui.loop.prompt import Prompt
 from tui.loop.state import SANDBOX_MODES, Activity, AgentOptions, Loop, ProviderSource
+from tui.loop.title import one_line
 from tui.loop.turn import Turn
 from tui.session.cancel import CancelSignal
 from tui.session.write_errors import SessionWriteError
@@ -142,6 +144,14 @@ class Agent:
         self._settle_settings()
         self.writer.append("model/selection", chosen)
 
+    def rename(self, title: str) -> None:
+        """Give the session a title by hand, the last one it gets. Raises ValueError for one without words."""
+        clean = one_line(title)
+        if not clean:
+            raise ValueError("a title needs words")
+        self._settle_settings()
+        self.writer.append("session/title", {"title": clean, "messageSeqs": [], "source": {"kind": "user"}})
+
     async def run_maintenance(self, job: Callable[[CancelSignal], Awaitable[T]]) -> T:
         """Run a job while no turn can begin. Raises AgentBusy unless idle, Cancelled, and what it raises."""
         if self._activity is not None:
@@ -241,14 +251,17 @@ class Agent:
 
     async def _turns(self, activity: Activity) -> None:
         try:
-            while True:
+            while not activity.signal.cancelled:
                 goes_on = await Turn(self._loop, activity).run()
                 activity.is_closing = not goes_on or activity.signal.cancelled
                 await self.writer.flush()
-                if activity.is_closing or activity.signal.cancelled or not len(self._loop.inbox):
+                if activity.is_closing or not len(self._loop.inbox):
                     return
         except SessionWriteError as error:
             self._broken(error)
+        except Exception as error:  # a turn that the log could not take: told, never lost in a task
+            for listener in tuple(self.hooks.error):
+                listener(self.writer.last_turn, None, error_json(error), error)
         finally:
             self._finish(activity)
 
@@ -265,6 +278,7 @@ class Agent:
             return
         self._activity = None
         self._task = None
+        self._loop.overflow_retries = 0
         activity.ended.set()
         if self._latched and self.writer.failure is None and len(self._loop.inbox):
             self._drive()

@@ -17,6 +17,7 @@ from tui.loop.errors import error_json
 from tui.loop.header import last_header, proposed_config
 from tui.loop.measure import message_tokens
 from tui.loop.messages import Message, call_blocks, new_id
+from tui.loop.pruning import prune_results
 from tui.loop.state import Loop
 from tui.session.cancel import Cancelled, CancelSignal
 from tui.session.json_value import as_object
@@ -66,8 +67,14 @@ async def relieve_pressure(loop: Loop, turn: int, signal: CancelSignal) -> None:
     limits = _limits(loop)
     if limits is None:
         return
+    if loop.gauge.measure() < limits.threshold:
+        return
+    prune_results(loop, _range(loop, limits.retained))
     for _ in range(loop.options.compaction.retries + 1):
         if loop.gauge.measure() < limits.threshold:
+            return
+        # What takes no more than the words around a summary cannot become smaller: nobody need be asked.
+        if _size(loop, _range(loop, limits.retained)) <= message_tokens(checkpoint((), "", None)):
             return
         try:
             await condense(loop, signal, turn=turn, retained=limits.retained)
@@ -163,6 +170,10 @@ def _range(loop: Loop, retained: int) -> tuple[int, ...]:
         if not waiting:
             cut = at + 1
     return tuple(nodes[first:cut])
+
+
+def _size(loop: Loop, seqs: Sequence[int]) -> int:
+    return sum(message_tokens(message_of(loop.writer.events.event(seq))) for seq in seqs)
 
 
 class _Compaction:
@@ -264,7 +275,7 @@ class _Compaction:
         writer, seqs = self._writer, self._seqs
         texts = _texts(answer)
         message = checkpoint(texts, self._ids["compactionId"], self._command_id)
-        size = sum(message_tokens(message_of(writer.events.event(seq))) for seq in seqs)
+        size = _size(self._loop, seqs)
         saved = size - message_tokens(message)
         if saved <= 0:
             raise CompactionFailed("summary", "the summary is not smaller than what it would replace")

@@ -52,6 +52,8 @@ class CompactionOptions:
     retain_tokens: int | None = None
     """What stays as it is; None: a share of what the messages may take."""
     retain_share: float = 0.16
+    prune_characters: int | None = 8_000
+    """Length from which on tool results are shortened first; None: never."""
     retries: int = 1
     """Further rounds while the history is still too long."""
     max_overflow_retries: int = 1

@@ -6,10 +6,20 @@ from typing import Final
 
 MAX_WORDS: Final = 5
 MAX_BYTES: Final = 40
+MAX_TITLE_BYTES: Final = 80
+
+
+def one_line(text: str) -> str:
+    """Return a title as a log may hold it: one line without control characters, at most 80 UTF-8 bytes."""
+    clean = "".join(char if char.isprintable() else " " for char in text[:1_000])
+    return _cut(" ".join(clean.split()), MAX_TITLE_BYTES)
 
 
 def first_words(text: str) -> str:
     """Return a title of at most 5 words and 40 UTF-8 bytes on one line; empty if the text has no words."""
     clean = "".join(char if char.isprintable() else " " for char in text[:1_000])
-    title = " ".join(clean.split()[:MAX_WORDS])
-    return title.encode("utf-8", "replace")[:MAX_BYTES].decode("utf-8", "ignore").strip()
+    return _cut(" ".join(clean.split()[:MAX_WORDS]), MAX_BYTES)
+
+
+def _cut(text: str, size: int) -> str:
+    return text.encode("utf-8", "replace")[:size].decode("utf-8", "ignore").strip()
