@@ -116,12 +116,13 @@ class BlockView(Widget, can_focus=True):
         self._viewport.set_model(model)
         self._changed()
 
-    def model_changed(self, appended: int | None = None) -> None:
+    def model_changed(self, appended: int | None = None, *, notify: bool = True) -> None:
         """Take note of changed blocks.
 
         Args:
             appended: new blocks at the end, all others being as they were; None when anything may have
                 changed.
+            notify: post `Selected` if the cursor goes on to the new tail.
         """
         self._sync_size()
         viewport = self._viewport
@@ -133,7 +134,7 @@ class BlockView(Widget, can_focus=True):
             )
             viewport.appended(appended)
             if cursor_at_tail and (last := viewport.next_selectable(self.model.count() - 1, -1)) is not None:
-                self._put_cursor(last)
+                self._put_cursor(last, notify=notify)
         self._changed()
 
     def refresh_block(self, index: int, *, keep_place: bool = True) -> None:

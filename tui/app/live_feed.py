@@ -135,7 +135,8 @@ class PaneFeed:
         # Blocks of the tail have grown, or given their places to nodes.
         blocks.update(range(recorded, count))
         if self._count > count:
-            view.model_changed(appended=self._count - count)
+            # Each pane follows its own tail: one that the reader scrolled up is not to be taken along.
+            view.model_changed(appended=self._count - count, notify=False)
         for block in sorted(blocks):
             if block < min(count, self._count):
                 view.refresh_block(block, keep_place=False)

@@ -127,7 +127,10 @@ class LiveScreen(SessionScreen):
                 self.trajectory_model, self.trajectory, changes.rows, everything=everything
             )
             self.timeline.show(self.live)
-            if self.item in changes.rows or everything:
+            before, cursor = self.item, self.trajectory.cursor
+            if self.trajectory.following and cursor is not None:
+                self.item = self.trajectory_model.item_of(cursor) or 0
+            if self.item != before or self.item in changes.rows or everything:
                 self._tell_item()
             self._show_head()
             self._show_queue()

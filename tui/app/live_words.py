@@ -100,6 +100,5 @@ def outcome_spans(tr: Translator, reading: Reading, *, ascii_only: bool) -> tupl
 
 def unwritable_sentence(tr: Translator, error: SessionWriteError) -> str:
     """What to say when the log cannot be written any more."""
-    return tr.t(
-        "Nothing more can be saved, so the session stops here: {reason}", reason=clean_line(str(error))
-    )
+    reason = writing_text(tr, error) or clean_line(str(error))
+    return tr.t("Nothing more can be saved, so the session stops here: {reason}", reason=reason)

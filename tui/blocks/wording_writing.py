@@ -34,13 +34,13 @@ def writing_text(tr: Translator, error: SessionError) -> str:
             )
         case "unknown-events":
             return tr.t(
-                "{path}: holds events of the unknown type {type}; the program that wrote them goes on with it.",
+                "{path}: holds events of the unknown type {type}; only what wrote them can go on.",
                 path=path,
                 type=name_text(str(fields.get("type", ""))) or "?",
             )
         case "rule":
             return tr.t(
-                "{path}: breaks an order rule of the format at event {seq} ({detail}), so nothing is added to it.",
+                "{path}: breaks an order rule of the format at event {seq} ({detail}), so it is left as it is.",
                 path=path,
                 seq=fields.get("seq", "?"),
                 detail=detail,

@@ -1,0 +1,135 @@
+"""A live session on a screen without a terminal: a scripted provider, a session in a temporary store."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.support.app_driver import Driver, run_app, settings
+from tui.app.conversation import Conversation, Guide
+from tui.app.live_screen import LiveScreen
+from tui.llm.providers import Providers
+from tui.llm.script import Answers, Script, ScriptedAnswer
+from tui.llm.scripted import ScriptedAdapter
+from tui.loop.agent import Agent
+from tui.loop.header import Selection
+from tui.loop.state import AgentOptions
+from tui.session.writer import SessionWriter
+from tui.tools.approval import ApprovalService
+from tui.tools.hooks import Ask
+from tui.tools.registry import ToolRegistry
+from tui.tools.tool import Tool
+
+
+class Ticking:
+    """A clock of times that do not depend on the machine."""
+
+    def __init__(self) -> None:
+        self.ms = 1_800_000_000_000
+
+    def __call__(self) -> int:
+        self.ms += 100
+        return self.ms
+
+
+class Talk(Driver):
+    """A running app with a live screen."""
+
+    conversation: Conversation
+    registry: ToolRegistry
+
+    @property
+    def live(self) -> LiveScreen:
+        """The live screen, whatever lies over it."""
+        return next(screen for screen in self.app.screen_stack if isinstance(screen, LiveScreen))
+
+    async def write(self, text: str) -> None:
+        """Put a text into the composer, as typed."""
+        self.live.composer.focus()
+        self.live.composer.insert(text)
+        await self.pilot.pause()
+
+    async def say(self, text: str) -> None:
+        """Send a prompt and wait for the end of its turn."""
+        await self.write(text)
+        await self.press("enter")
+        await self.idle()
+
+    async def idle(self) -> None:
+        """Wait until nothing runs and everything is shown."""
+        await self.until(lambda: self.conversation.agent.status == "idle")
+        self.live.feed.beat()
+        await self.pilot.pause()
+
+
+def tool(
+    name: str,
+    result: str = "done",
+    *,
+    asks: str = "",
+    command: tuple[str, ...] | None = None,
+    until: asyncio.Event | None = None,
+) -> Tool:
+    """A tool that returns a text, after a question if it `asks`, and not before `until` is set."""
+
+    async def execute(arguments: Any, context: Any) -> str:
+        if until is not None:
+            await until.wait()
+        return result
+
+    ask = Ask(reason=asks, command=command, grant=name)
+    return Tool(
+        name=name,
+        description=f"The tool {name}.",
+        parameters={"type": "object", "properties": {"bed": {"type": "string"}}},
+        execute=execute,
+        policy=(lambda arguments: ask) if asks else None,
+    )
+
+
+@asynccontextmanager
+async def talking(
+    folder: Path,
+    script: Script | Iterable[ScriptedAnswer],
+    *,
+    tools: Iterable[Tool] = (),
+    size: tuple[int, int] = (120, 40),
+    lang: str = "en",
+    guide: Guide | None = None,
+    model: str = "scripted-in-history",
+    writer: SessionWriter | None = None,
+) -> AsyncIterator[Talk]:
+    """The app with a conversation open, as `dsh-tui chat` would show it."""
+    played = script if hasattr(script, "answer") else Answers(script)
+    adapter = ScriptedAdapter(played)  # pyright: ignore[reportArgumentType]
+    providers = Providers([adapter])
+    if writer is None:
+        writer = SessionWriter.create(
+            folder,
+            "/srv/demo",
+            session_id="session-00000000-0000-4000-8000-000000000001",
+            encoding="none",
+            now=Ticking(),
+        )
+    approvals = ApprovalService("ask", None, writer.append)
+    registry = ToolRegistry(approval=approvals)
+    for each in tools:
+        registry.register(each)
+    selection = Selection(provider=adapter.provider, model=model)
+    agent = Agent(writer, providers, registry, AgentOptions(selection=selection, write_title=False))
+    conversation = Conversation(
+        agent=agent, writer=writer, providers=providers, approvals=approvals, guide=guide
+    )
+    try:
+        async with run_app(
+            settings(lang), lambda app: LiveScreen(conversation, app.surroundings), size=size
+        ) as driver:
+            talk = Talk(driver.app, driver.pilot)
+            talk.conversation, talk.registry = conversation, registry
+            await talk.until(lambda: isinstance(talk.top, LiveScreen) and talk.live.composer.has_focus)
+            yield talk
+    finally:
+        await conversation.close()
