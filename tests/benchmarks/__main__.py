@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.benchmarks.measure import Figure
 
-BENCHES = ("cli", "fold", "append", "start", "gap", "browse", "memory", "idle")
+BENCHES = ("cli", "fold", "append", "projection", "start", "gap", "browse", "memory", "idle")
 
 
 def _row(figure: Figure) -> str:

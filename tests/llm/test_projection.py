@@ -147,6 +147,23 @@ def test_the_same_list_comes_back_while_no_tool_changes(names: str, mode: ToolUp
         assert projected.tools == session.tools
 
 
+@given(steps)
+def test_what_is_declared_of_one_history_is_worked_out_once(changes: list[tuple[str, bool]]) -> None:
+    session = session_of(changes)
+    first = project_tool_updates(session.messages, session.tools, "in-history", session.history)
+    second = project_tool_updates(session.messages, session.tools, "in-history", session.history)
+    assert first == second
+    if declared := first.tools:
+        assert second.tools is declared
+    series = session.history.baseline
+    session.answer()
+    session.step("a b c d")
+    later = project_tool_updates(session.messages, session.tools, "in-history", session.history)
+    if session.history.baseline == series:
+        kept = {id(tool) for tool in later.tools or ()}
+        assert all(id(tool) in kept for tool in first.tools or ())
+
+
 @given(steps, st.sampled_from(NAMES))
 def test_an_unchanged_restoration_keeps_the_prefix_on_an_in_history_route(
     changes: list[tuple[str, bool]], name: str

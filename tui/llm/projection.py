@@ -7,11 +7,11 @@ at dispatch of each call, by the tool update mode of the prepared route alone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias
 
 from tui.llm.route import ToolUpdateMode
 from tui.session.json_text import compact
-from tui.session.json_value import as_array, as_text
+from tui.session.json_value import as_array, as_object, as_text
 from tui.session.tool_definition import ToolDefinition
 from tui.session.tool_history import ToolHistory
 
@@ -36,13 +36,18 @@ def project_tool_updates(
     `tools` are the active ones. Without history, or where the messages lack one of its updates, the active
     tools are declared and no update is sent. Nothing that is given is changed. Spec §3.2.
     """
-    places = [at for at, message in enumerate(messages) if message.get("role") == "developer"]
+    places = _places(messages)
     if mode is None:
         return Projection(_without(messages, places), _plain(tools))
     if history is None or not _holds_updates(messages, places, history):
         return Projection(_without(messages, places), tools)
-    declared = _declarations(tools, mode, history)
-    return Projection(_filtered(messages, places, mode, history, declared), declared)
+    declared, names = history.declared.tools, history.declared.names
+    if mode == "addition-only":
+        active = {tool.name for tool in tools or ()}
+        if not names <= active:
+            names &= active
+            declared = tuple(tool for tool in declared if tool.name in names)
+    return Projection(_filtered(messages, places, mode, history, names), declared)
 
 
 def project_request(
@@ -69,39 +74,31 @@ def declares_only_deferred(tools: Sequence[ToolDefinition] | None) -> bool:
     return bool(tools) and all(tool.defer_loading for tool in tools or ())
 
 
+def _places(messages: list[Message]) -> list[int]:
+    """Return where developer messages stand; they are few among many."""
+    try:
+        return [at for at, message in enumerate(messages) if message["role"] == "developer"]
+    except KeyError:
+        return [at for at, message in enumerate(messages) if message.get("role") == "developer"]
+
+
 def _holds_updates(messages: list[Message], places: list[int], history: ToolHistory) -> bool:
     if not history.updates:
         return True
-    given = {messages[at].get("id") for at in places}
-    return all(update.message_id in given for update in history.updates)
-
-
-def _declarations(tools: Tools | None, mode: ToolUpdateMode, history: ToolHistory) -> Tools:
-    declared = history.tools
-    if history.updates:
-        names = {tool.name for tool in declared}
-        added: list[ToolDefinition] = []
-        for update in history.updates:
-            for tool in update.additions:
-                if tool.name not in names:
-                    names.add(tool.name)
-                    added.append(_deferred(tool))
-        declared = (*declared, *added)
-    if mode == "in-history":
-        return declared
-    active = {tool.name for tool in tools or ()}
-    kept = tuple(tool for tool in declared if tool.name in active)
-    return declared if len(kept) == len(declared) else kept
+    return history.declared.message_ids.issubset([messages[at].get("id") for at in places])
 
 
 def _filtered(
-    messages: list[Message], places: list[int], mode: ToolUpdateMode, history: ToolHistory, declared: Tools
+    messages: list[Message],
+    places: list[int],
+    mode: ToolUpdateMode,
+    history: ToolHistory,
+    declared: frozenset[str],
 ) -> list[Message]:
     if not places:
         return messages
-    known = {update.message_id for update in history.updates}
-    names = {tool.name for tool in declared}
-    offered = {tool.name for tool in history.tools if not tool.defer_loading}
+    known = history.declared.message_ids
+    offered = set(history.declared.offered)
     replaced: dict[int, Message | None] = {}
     for at in places:
         message = messages[at]
@@ -109,7 +106,7 @@ def _filtered(
             replaced[at] = None
             continue
         blocks = as_array(message.get("content"))
-        kept = [block for block in blocks if _is_sent(block, mode, names, offered)]
+        kept = _sent(blocks, mode, declared, offered)
         if not kept:
             replaced[at] = None
         elif len(kept) != len(blocks):
@@ -117,23 +114,24 @@ def _filtered(
     return _replaced(messages, replaced)
 
 
-def _is_sent(block: object, mode: ToolUpdateMode, declared: set[str], offered: set[str]) -> bool:
-    """Tell whether a developer block is sent, and keep account of the tools that are offered by then."""
-    if not isinstance(block, dict):
-        return True
-    fields = cast("Mapping[str, Any]", block)
-    kind = fields.get("type")
-    if kind == "tool-addition":
-        name = as_text(fields.get("toolName"))
-        if name in offered or name not in declared:
-            return False
-        offered.add(name)
-    elif kind == "tool-removal":
-        name = as_text(fields.get("toolName"))
-        if mode != "in-history" or name not in offered:
-            return False
-        offered.discard(name)
-    return True
+def _sent(blocks: list[Any], mode: ToolUpdateMode, declared: frozenset[str], offered: set[str]) -> list[Any]:
+    """Return the blocks of a developer message that are sent; `offered` is kept up with them."""
+    kept: list[Any] = []
+    for block in blocks:
+        fields = as_object(block)
+        kind = fields.get("type")
+        if kind == "tool-addition":
+            name = as_text(fields.get("toolName"))
+            if name in offered or name not in declared:
+                continue
+            offered.add(name)
+        elif kind == "tool-removal":
+            name = as_text(fields.get("toolName"))
+            if mode != "in-history" or name not in offered:
+                continue
+            offered.discard(name)
+        kept.append(block)
+    return kept
 
 
 def _without(messages: list[Message], places: Iterable[int]) -> list[Message]:
@@ -159,16 +157,6 @@ def _plain(tools: Tools | None) -> Tools | None:
     if tools is None or not any(tool.defer_loading for tool in tools):
         return tools
     return tuple(_undeferred(tool) if tool.defer_loading else tool for tool in tools)
-
-
-def _deferred(tool: ToolDefinition) -> ToolDefinition:
-    if tool.defer_loading:
-        return tool
-    if '"deferLoading"' in tool.text:
-        text = compact({**tool.to_json(), "deferLoading": True})
-    else:
-        text = tool.text[:-1] + ',"deferLoading":true}'
-    return ToolDefinition(tool.name, tool.description, tool.parameters, True, text)
 
 
 def _undeferred(tool: ToolDefinition) -> ToolDefinition:

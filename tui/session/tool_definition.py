@@ -1,6 +1,7 @@
 """Tool definitions as request headers declare them, compared the way dsh compares them."""
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -9,7 +10,7 @@ from tui.session.json_text import compact
 from tui.session.json_value import as_array, as_object, as_text
 
 
-class ToolDefinition(msgspec.Struct, frozen=True, eq=False):
+class ToolDefinition(msgspec.Struct, frozen=True, eq=False, dict=True):
     """One tool of a request header; two definitions are equal if their JSON texts are. Spec §4.3, §6.1."""
 
     name: str
@@ -29,6 +30,17 @@ class ToolDefinition(msgspec.Struct, frozen=True, eq=False):
     def to_json(self) -> dict[str, Any]:
         """Return the definition as a fresh JSON object, with every key that the log has."""
         return msgspec.json.decode(self.text, type=dict[str, Any])
+
+    @cached_property
+    def deferred(self) -> "ToolDefinition":
+        """The definition with `deferLoading`, always the same object; itself if it is deferred."""
+        if self.defer_loading:
+            return self
+        if '"deferLoading"' in self.text:
+            text = compact({**self.to_json(), "deferLoading": True})
+        else:
+            text = self.text[:-1] + ',"deferLoading":true}'
+        return ToolDefinition(self.name, self.description, self.parameters, True, text)
 
 
 class DefinitionPool:

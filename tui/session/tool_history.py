@@ -5,7 +5,8 @@ is rebuilt from its snapshot with an unchanged prefix.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from functools import cached_property
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
@@ -32,7 +33,19 @@ class ToolUpdate(msgspec.Struct, frozen=True):
     additions: tuple[ToolDefinition, ...]
 
 
-class ToolHistory(msgspec.Struct, frozen=True):
+class Declared(NamedTuple):
+    """What a series declares, for routes that take tool updates (loop-and-adapters §3.2)."""
+
+    tools: tuple[ToolDefinition, ...]
+    """Those that it began with, then those that came in updates, deferred, each name once."""
+    names: frozenset[str]
+    offered: frozenset[str]
+    """Names of those that could be used before the first update."""
+    message_ids: frozenset[str]
+    """The messages that the updates stand in."""
+
+
+class ToolHistory(msgspec.Struct, frozen=True, dict=True):
     """An immutable snapshot; the declarations of the series and its updates in order. Spec §6.1."""
 
     tools: tuple[ToolDefinition, ...]
@@ -41,6 +54,24 @@ class ToolHistory(msgspec.Struct, frozen=True):
     """Seq of the header that began the series; None before the first header."""
     trusted: bool
     """False where the updates do not add up to the active tools and these are declared instead."""
+
+    @cached_property
+    def declared(self) -> Declared:
+        """What the series declares by now, in full; worked out once."""
+        offered = frozenset([tool.name for tool in self.tools if not tool.defer_loading])
+        names = {tool.name for tool in self.tools}
+        added: list[ToolDefinition] = []
+        for update in self.updates:
+            for tool in update.additions:
+                if tool.name not in names:
+                    names.add(tool.name)
+                    added.append(tool.deferred)
+        return Declared(
+            (*self.tools, *added) if added else self.tools,
+            frozenset(names),
+            offered,
+            frozenset([update.message_id for update in self.updates]),
+        )
 
 
 class SeriesStart(msgspec.Struct, frozen=True):
