@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -11,13 +13,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tests.support.fake_provider import FakeProvider
+from tests.support.fake_provider import FakeProvider, wirecheck
 from tests.support.session_logs import log_lines
 from tui.llm.adapter import Adapter
 from tui.llm.clock import InstantClock
 from tui.llm.credentials import Credential
 from tui.llm.deepseek import DeepSeekAdapter, DeepSeekConnection
+from tui.llm.failure import LlmFailure
 from tui.llm.providers import Providers
+from tui.llm.request import CallConfig, GenerateRequest
 from tui.llm.retry import RetryPolicy
 from tui.llm.route import ModelEntry, ToolUpdateMode, deepseek_model
 from tui.llm.script import Answers, Script, ScriptedAnswer, Sent, answer
@@ -28,6 +32,7 @@ from tui.loop.header import Selection
 from tui.loop.prompt import Prompt, Section
 from tui.loop.state import AgentOptions
 from tui.nodes.reading import Reading
+from tui.session.cancel import CancelSignal
 from tui.session.events import Event
 from tui.session.reader import read_log
 from tui.session.rules import RuleChecker
@@ -118,6 +123,36 @@ def simple_prompt(text: str = "", cwd: bool = False) -> Prompt:
     return prompt
 
 
+class WatchedCall:
+    """A prepared call that shows the body of its request before it is streamed."""
+
+    def __init__(self, call: Any, bodies: list[Any]) -> None:
+        self._call = call
+        self._bodies = bodies
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._call, name)
+
+    def with_tool_update(self, mode: ToolUpdateMode) -> WatchedCall:
+        return WatchedCall(self._call.with_tool_update(mode), self._bodies)
+
+    def stream(self, request: GenerateRequest, signal: CancelSignal) -> Any:
+        with contextlib.suppress(LlmFailure):  # a body that cannot be made is never sent
+            self._bodies.append(self._call.body(request))
+        return self._call.stream(request, signal)
+
+
+class WatchedProviders(Providers):
+    """Providers whose every request body is kept, whatever the adapter does with it."""
+
+    def __init__(self, adapters: Iterable[Adapter]) -> None:
+        super().__init__(adapters)
+        self.bodies: list[Any] = []
+
+    def prepare(self, config: CallConfig) -> Any:
+        return WatchedCall(super().prepare(config), self.bodies)
+
+
 class Driver:
     """An agent, its session and its tools."""
 
@@ -190,6 +225,7 @@ async def driving(
     registry = registry or ToolRegistry()
     for entry in tools:
         registry.register(entry)
+    providers = WatchedProviders(adapters)
     settings = {
         "selection": Selection(provider=PROVIDER, model=model_id),
         "clock": clock,
@@ -197,7 +233,7 @@ async def driving(
     }
     agent = Agent(
         writer,
-        Providers(adapters),
+        providers,
         registry,
         AgentOptions(**{**settings, **options}),
         prompt=prompt or simple_prompt(),
@@ -212,6 +248,8 @@ async def driving(
             await adapter.aclose()
     if check and writer.path.exists():
         check_log(writer.path)
+    if check and (folder := shared_folder()) is not None:
+        assert_wire(wirecheck(folder), providers.bodies)
 
 
 def check_log(path: Path) -> list[dict[str, Any]]:
@@ -241,6 +279,12 @@ def check_log(path: Path) -> list[dict[str, Any]]:
     damage = list(reading.log.damage)
     assert not damage, damage
     return rows
+
+
+def shared_folder() -> Path | None:
+    """The folder that the fixture `shared` gives, if there is one."""
+    folder = Path(os.environ.get("DSH_TUI_SHARED") or Path(__file__).resolve().parents[3] / "shared")
+    return folder if (folder / "bugs").is_dir() else None
 
 
 def expanded(seqs: list[Any] | None) -> list[int] | None:
