@@ -428,7 +428,7 @@ async def test_a_refused_change_fails_the_compaction_as_it_fails_turns(tmp_path:
         )
         provider.queue(answer({"text": f"one {LONG}"}), answer({"text": "two"}), refused)
         async with driving(
-            tmp_path, loopback(provider, model(mode="addition-only")), tools=[tool("peek")]
+            tmp_path, loopback(provider, model(mode="addition-only")), tools=[tool("peek")], strict=True
         ) as driver:
             await driver.say("q1")
             driver.tools.register(tool("water"))

@@ -197,7 +197,7 @@ async def test_prompt_and_tools_that_change_in_mid_turn_follow_the_results(
         assert comparable(mine) == comparable(recorded)
 
 
-async def test_a_refused_record_is_sent_again_until_something_is_learnt_of_it(
+async def test_strictly_a_refused_record_is_sent_again_and_again(
     tmp_path: Path, shared: Path
 ) -> None:
     folder = shared / "spec" / "wire" / "rejected-400-persistent"
@@ -218,6 +218,7 @@ async def test_a_refused_record_is_sent_again_until_something_is_learnt_of_it(
             registry=stage.tools,
             prompt=stage.prompt,
             selection=Selection(provider=PROVIDER, model="weaver-1"),
+            strict=True,
         ) as driver:
             stage.set(driver, Turn("", tools="alpha"))
             await driver.say("q1")

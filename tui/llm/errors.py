@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from typing import Final, NamedTuple
 
 from tui.llm.failure import LlmFailure
-from tui.session.json_value import MAX_SAFE_INTEGER, as_object, as_text
+from tui.session.json_value import MAX_SAFE_INTEGER, as_array, as_object, as_text
 
 MAX_BODY: Final = 65_536
 """Bytes read of an error's body."""
@@ -73,8 +73,17 @@ def error_facts(value: object) -> ErrorFacts:
     return ErrorFacts(
         as_text(fields.get("type")),
         str(code) if isinstance(code, int) and not isinstance(code, bool) else as_text(code),
-        as_text(fields.get("message")) or as_text(fields.get("detail")),
+        as_text(fields.get("message")) or _detail(fields.get("detail")),
     )
+
+
+def _detail(value: object) -> str:
+    """A `detail` as text; of a list of faults the first, with the place it names."""
+    fault = as_object(next(iter(as_array(value)), None))
+    if not fault:
+        return as_text(value)
+    place = ".".join(str(part) for part in as_array(fault.get("loc")) if isinstance(part, (str, int)))
+    return ": ".join(part for part in (place, as_text(fault.get("msg"))) if part)
 
 
 def http_failure(

@@ -25,6 +25,16 @@ class Answered(NamedTuple):
     usage: dict[str, Any] | None
 
     @property
+    def failure(self) -> None:
+        """Never one."""
+        return None
+
+    @property
+    def began(self) -> bool:
+        """Always: an answer came."""
+        return True
+
+    @property
     def calls(self) -> list[dict[str, Any]]:
         """The tool calls to be run."""
         return call_blocks(self.message)
@@ -34,6 +44,8 @@ class Failed(NamedTuple):
     """The request failed; its attempt is in the log."""
 
     failure: LlmFailure
+    began: bool = False
+    """Whether any of an answer came before it failed."""
 
 
 async def stream_attempt(
@@ -56,7 +68,7 @@ async def stream_attempt(
             signal.raise_if_cancelled()
         if failure is not None:
             running.commit_attempt()
-            return Failed(failure)
+            return Failed(failure, running.began)
         return running.commit_answer()
     except BaseException:
         # Whatever breaks in between, what came stays in the log, unless it is the log that broke.
@@ -78,6 +90,8 @@ class _Attempt:
         self._chunks = StreamAssembler()
         self.is_whole = False
         """Whether the model said that it is done."""
+        self.began = False
+        """Whether anything of an answer came."""
         self.event: Event | None = None
         """What was logged."""
 
@@ -93,6 +107,8 @@ class _Attempt:
                     self.is_whole = failure is None
                     if failure is not None and signal.cancelled:
                         break  # that we stopped is no part of what the model sent
+                else:
+                    self.began = True
                 time = now()
                 self._chunks.feed(time, chunk)
                 frames.chunk(index, time, chunk)

@@ -13,6 +13,7 @@ from tui.llm.assembly import Answer, StreamAssembler
 from tui.llm.failure import LlmFailure, failure_of
 from tui.llm.request import CallConfig, GenerateRequest
 from tui.loop.checkpoint import checkpoint, instruction
+from tui.loop.downgrade import Dispatch
 from tui.loop.errors import error_json
 from tui.loop.header import last_header, proposed_config
 from tui.loop.measure import message_tokens
@@ -176,6 +177,14 @@ def _size(loop: Loop, seqs: Sequence[int]) -> int:
     return sum(message_tokens(message_of(loop.writer.events.event(seq))) for seq in seqs)
 
 
+class _Asked(NamedTuple):
+    """What came of the request for a summary."""
+
+    chunks: StreamAssembler
+    failure: LlmFailure | None
+    began: bool
+
+
 class _Compaction:
     """One compaction from its start event to its end event."""
 
@@ -189,6 +198,7 @@ class _Compaction:
             self._ids["sourceCommandId"] = command_id
         self._command_id = command_id
         self._start = -1
+        self._dispatch = Dispatch(loop.downgrades)
 
     async def run(self, signal: CancelSignal) -> Compacted:
         writer = self._writer
@@ -229,10 +239,13 @@ class _Compaction:
         tokens = loop.options.compaction.max_tokens
         if tokens >= model.context_window:
             tokens = model.max_output
-        return loop.providers.prepare(replace(config, max_tokens=tokens))
+        return self._dispatch.prepared(loop.providers.prepare(replace(config, max_tokens=tokens)))
 
     async def _ask(self, prepared: PreparedCall, signal: CancelSignal) -> Answer:
-        """Return the whole answer; what is not one raises LlmFailure or CompactionFailed. No retries."""
+        """Return the whole answer; what is not one raises LlmFailure or CompactionFailed.
+
+        There are no retries but the one without tool changes.
+        """
         writer = self._writer
         header = last_header(writer)
         request = GenerateRequest(
@@ -244,15 +257,15 @@ class _Compaction:
             purpose="compaction",
         )
         await writer.flush()
-        chunks = StreamAssembler()
-        async with aclosing(prepared.stream(request, signal)) as stream:
-            async for chunk in stream:
-                chunks.feed(self._loop.clock.now_ms(), chunk)
-                signal.raise_if_cancelled()
-                failure = failure_of(chunk)
-                if failure is not None:
-                    raise failure
-        answer = chunks.message()
+
+        async def attempt(call: PreparedCall) -> _Asked:
+            return await self._streamed(call, request, signal)
+
+        policy = self._loop.providers.retry_policy(prepared.config.provider)
+        asked = await self._dispatch.send(prepared, request, policy, attempt)
+        if asked.failure is not None:
+            raise asked.failure
+        answer = asked.chunks.message()
         if answer.finish.kind == "max-tokens":
             raise CompactionFailed("summary", "the summary was cut at its token limit (MAX_TOKENS)")
         if any(block.get("type") == "image" for block in answer.blocks):
@@ -260,6 +273,18 @@ class _Compaction:
         if not _texts(answer):
             raise CompactionFailed("summary", "the summary holds no text")
         return answer
+
+    async def _streamed(self, call: PreparedCall, request: GenerateRequest, signal: CancelSignal) -> _Asked:
+        chunks, began = StreamAssembler(), False
+        async with aclosing(call.stream(request, signal)) as stream:
+            async for chunk in stream:
+                chunks.feed(self._loop.clock.now_ms(), chunk)
+                signal.raise_if_cancelled()
+                failure = failure_of(chunk)
+                if failure is not None:
+                    return _Asked(chunks, failure, began)
+                began = True
+        return _Asked(chunks, None, began)
 
     def _messages(self) -> list[Message]:
         head = self._writer.state.rules.head

@@ -10,8 +10,10 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from tui.llm.adapter import PreparedCall
 from tui.llm.clock import Clock, SystemClock
+from tui.llm.learned import LearnedModes
 from tui.llm.request import CallConfig
 from tui.llm.retry import RetryPolicy
+from tui.loop.downgrade import Downgrades
 from tui.loop.frames import Frames
 from tui.loop.header import Definitions, Selection
 from tui.loop.hooks import LoopHooks
@@ -73,6 +75,10 @@ class AgentOptions:
     max_parallel_tool_calls: int = 10
     write_title: bool = True
     compaction: CompactionOptions = field(default_factory=CompactionOptions)
+    learned: LearnedModes = field(default_factory=LearnedModes)
+    """Routes that refused tool changes; without a file it is known to this agent alone."""
+    strict: bool = False
+    """Send every route what it declares, whatever it refuses; for people who test routes."""
     clock: Clock = field(default_factory=SystemClock)
     draw: Callable[[], float] = random
     """Gives the jitter of waits, a number in [0, 1)."""
@@ -101,6 +107,7 @@ class Loop:
         self.frames: Final = Frames()
         self.inbox: Final = Inbox(writer)
         self.watch: Final = SurfaceWatch(writer)
+        self.downgrades: Final = Downgrades(writer, options.learned, strict=options.strict)
         self.selection = options.selection
         self.is_chosen = True
         """Whether the selection counts for the next request, not the last header."""

@@ -10,9 +10,10 @@ from tui.llm.failure import NO_ADAPTER, LlmFailure
 from tui.llm.projection import declares_only_deferred, project_tool_updates
 from tui.llm.request import CallConfig, GenerateRequest
 from tui.llm.route import ToolUpdateMode
-from tui.loop.attempt import Failed, stream_attempt
+from tui.loop.attempt import Answered, Failed, stream_attempt
 from tui.loop.compaction import relieve_overflow
 from tui.loop.context import ContextText, context_due, is_context
+from tui.loop.downgrade import Dispatch
 from tui.loop.header import (
     Header,
     adds_tools,
@@ -64,6 +65,8 @@ class Step:
         self._turn = turn
         self._step = step
         self._signal = signal
+        self._dispatch = Dispatch(loop.downgrades)
+        self._attempts = 0
 
     async def run(self) -> StepOutcome:
         """Make the request, again where that helps, and run the calls.
@@ -71,27 +74,19 @@ class Step:
         Raises Cancelled, LlmFailure, SessionWriteError, and what hooks and sections raise.
         """
         retries = RetryCount()
-        attempt = 0
+        is_first = True
         while True:
-            attempt += 1
             prepared = await self._prepare()
             contexts = await render_contexts(self._plan.prompt.contexts, self._plan.context, self._signal)
             self._signal.raise_if_cancelled()
-            request = self._write(prepared, contexts, is_first=attempt == 1)
+            request = self._write(prepared, contexts, is_first=is_first)
+            is_first = False
             await self._writer.flush()
             self._signal.raise_if_cancelled()
-            outcome = await stream_attempt(
-                self._loop,
-                prepared,
-                request,
-                turn=self._turn,
-                step=self._step,
-                attempt=attempt,
-                signal=self._signal,
-            )
+            provider = request.config.provider
+            outcome = await self._send(prepared, request, provider)
             if not isinstance(outcome, Failed):
                 break
-            provider = request.config.provider
             if await self._mended(outcome.failure, prepared, retries, provider) is None:
                 raise outcome.failure
         self._loop.overflow_retries = 0
@@ -110,6 +105,24 @@ class Step:
         )
         self._signal.raise_if_cancelled()
         return "completed" if concluded else "continue"
+
+    async def _send(
+        self, prepared: PreparedCall, request: GenerateRequest, provider: str
+    ) -> Answered | Failed:
+        async def attempt(call: PreparedCall) -> Answered | Failed:
+            self._attempts += 1
+            return await stream_attempt(
+                self._loop,
+                call,
+                request,
+                turn=self._turn,
+                step=self._step,
+                attempt=self._attempts,
+                signal=self._signal,
+            )
+
+        policy = self._loop.providers.retry_policy(provider)
+        return await self._dispatch.send(prepared, request, policy, attempt)
 
     async def _mended(
         self, failure: LlmFailure, prepared: PreparedCall, retries: RetryCount, provider: str
@@ -137,7 +150,7 @@ class Step:
         config = await waterfall(loop.hooks.request, moment, unchanged)
         self._signal.raise_if_cancelled()
         try:
-            return loop.providers.prepare(config)
+            return self._dispatch.prepared(loop.providers.prepare(config))
         except LlmFailure as failure:
             if failure.code != NO_ADAPTER:
                 raise
@@ -152,6 +165,7 @@ class Step:
         now = Header(prepared.config, prepared.adapter_defaults, loop.recorded(plan.tool_set.declarations))
         mode = prepared.route.model.tool_update
         starts_series = (is_first and plan.starts_series) or self._empties_baseline(mode, before, now)
+        starts_series = loop.downgrades.lift(prepared) or starts_series
         breaks = (
             starts_series
             or writer.surface.content_generation != loop.generation

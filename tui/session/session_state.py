@@ -8,6 +8,7 @@ from typing import Any, Final
 from tui.session.events import Event
 from tui.session.json_value import as_object
 from tui.session.log_header import LogHeader
+from tui.session.own_records import TOOL_UPDATE_DOWNGRADE
 from tui.session.request_messages import RequestMessages
 from tui.session.rule_error import LogRuleError
 from tui.session.rules import RuleChecker
@@ -52,6 +53,8 @@ class SessionState:
         """The working directory in force."""
         self.settings: Final[dict[str, dict[str, Any]]] = {}
         """The latest payload of each event type that is a setting of the session (session-format §4.10)."""
+        self.own_records: Final[list[Event]] = []
+        """Records of our own, in order."""
         self._records: Final[dict[str, Callable[[Event], None]]] = {
             **dict.fromkeys(_SETTINGS, self._setting),
             "request/header": self._header,
@@ -59,6 +62,7 @@ class SessionState:
             "session/title": self._title,
             "plan/mode": self._plan_mode,
             "working-directory/change": self._cwd,
+            TOOL_UPDATE_DOWNGRADE: self.own_records.append,
         }
 
     def apply(self, event: Event) -> None:

@@ -1,0 +1,84 @@
+"""Records of our own in a log: foreign to the format, so every one is ignorable (session-format §2.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+
+from tui.session.json_value import as_count, as_text
+
+TOOL_UPDATE_DOWNGRADE: Final = "plugin:dsh-tui/tool-update-downgrade"
+"""A route is sent full definitions in place of tool changes from here on, or tool changes again."""
+
+DowngradeReason: TypeAlias = Literal["refused", "known", "reset", "expired", "changed"]
+_REASONS: Final[Mapping[str, DowngradeReason]] = {
+    "refused": "refused",
+    "known": "known",
+    "reset": "reset",
+    "expired": "expired",
+    "changed": "changed",
+}
+
+
+class Downgrade(msgspec.Struct, frozen=True, kw_only=True):
+    """What the record tells. `status`, `code` and `request_id` are those of the refusal."""
+
+    provider: str
+    model: str
+    endpoint: str
+    before: str
+    """Tool update mode until here: `addition-only`, `in-history` or `none`."""
+    now: str
+    """The mode from here on."""
+    reason: DowngradeReason
+    """`refused` here; `known` from another session; else why tool changes are sent again."""
+    learned_ms: int
+    """When the route refused."""
+    status: int | None = None
+    code: str = ""
+    request_id: str = ""
+    strong: bool = False
+    """Whether the provider's own words named the change blocks."""
+
+    @property
+    def route(self) -> tuple[str, str, str]:
+        """Provider, endpoint and model."""
+        return self.provider, self.endpoint, self.model
+
+    @property
+    def is_on(self) -> bool:
+        """Whether full definitions are sent from here on."""
+        return self.now == "none"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the payload; absent facts have no key."""
+        data: dict[str, Any] = {"provider": self.provider, "model": self.model, "endpoint": self.endpoint}
+        data |= {"from": self.before, "to": self.now, "reason": self.reason, "learnedAt": self.learned_ms}
+        if self.status is not None:
+            data["status"] = self.status
+        if self.code:
+            data["code"] = self.code
+        if self.request_id:
+            data["requestId"] = self.request_id
+        if self.is_on:
+            data["strong"] = self.strong
+        return data
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Downgrade:
+        """Return what a payload tells; what is misshapen reads as empty."""
+        return cls(
+            provider=as_text(data.get("provider")),
+            model=as_text(data.get("model")),
+            endpoint=as_text(data.get("endpoint")),
+            before=as_text(data.get("from")),
+            now=as_text(data.get("to")),
+            reason=_REASONS.get(as_text(data.get("reason")), "refused"),
+            learned_ms=as_count(data.get("learnedAt")) or 0,
+            status=as_count(data.get("status")),
+            code=as_text(data.get("code")),
+            request_id=as_text(data.get("requestId")),
+            strong=data.get("strong") is True,
+        )
