@@ -245,13 +245,6 @@ def test_open_at_an_event_begins_there_and_says_so(run: Any) -> None:
         assert "[28] " in out and "[26] " not in out
 
 
-def test_demo_without_a_terminal_prints_the_bundled_session(run: Any) -> None:
-    done = run("demo")
-    assert (done.status, done.err) == (0, "")
-    assert "Tool restored" in done.out
-    assert "恢复" in run("demo", "--lang", "zh").out
-
-
 def test_without_a_terminal_nothing_waits_and_no_colour_is_written(home: Path) -> None:
     for words in (["open", recording("plain-chat")], ["demo"], ["--dsh-home", home]):
         done = process(*words)
@@ -439,13 +432,12 @@ def test_on_a_terminal_open_and_the_bare_program_open_the_app(
     monkeypatch.setattr("tui.cli.run.is_terminal", lambda stream: True)
     path = recording("plain-chat")
     assert run("open", f"{path}@5", "--view", "trajectory", "--ascii", "--lang", "zh").status == 0
-    assert run("demo").status == 0
     assert run("--dsh-home", "/somewhere").status == 0
-    (opened_path, given), (demo, _), (homes, _) = opened
+    (opened_path, given), (homes, library) = opened
     assert (opened_path, given["view"], given["at"]) == (path, "trajectory", 5)
     assert (given["settings"].lang, given["settings"].ascii) == ("zh", True)
-    assert demo.is_file() and str(homes.dsh) == "/somewhere"
-    assert "[5]" in run("open", path, "--plain").out and len(opened) == 3
+    assert library["demo"].is_file() and str(homes.dsh) == "/somewhere"
+    assert "[5]" in run("open", path, "--plain").out and len(opened) == 2
 
 
 def test_a_dumb_terminal_gets_the_linear_form(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -108,7 +108,6 @@ COMMANDS = [
     ["sessions"],
     ["sessions", "--json"],
     [],
-    ["demo"],
     *[
         ["export", "SESSION", "--view", "chat", "--format", form]
         for form in ("text", "md", "json", "html", "svg")

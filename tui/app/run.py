@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tui.app.application import DshApp
 from tui.app.linked_panes import Pane
@@ -10,6 +11,9 @@ from tui.app.loader import open_reading
 from tui.app.session_screen import SessionScreen
 from tui.session.store import Homes
 from tui.settings import Settings
+
+if TYPE_CHECKING:
+    from tui.app.conversation import Conversation
 
 
 def open_session(path: Path, *, view: str, at: int | None, settings: Settings) -> int:
@@ -33,3 +37,11 @@ def open_library(homes: Homes, *, settings: Settings, demo: Path | None = None) 
 
     app = DshApp(settings, lambda app: LibraryScreen(homes, app.surroundings, demo=demo))
     return app.run() or app.return_code or 0
+
+
+async def talk(conversation: Conversation, *, settings: Settings) -> int:
+    """Show a conversation until the user leaves; returns the exit status. It is not closed here."""
+    from tui.app.live_screen import LiveScreen
+
+    app = DshApp(settings, lambda app: LiveScreen(conversation, app.surroundings))
+    return await app.run_async() or app.return_code or 0

@@ -53,6 +53,7 @@ from tui.blocks.wording import (
     words,
 )
 from tui.blocks.wording_names import name_text
+from tui.i18n import Translator
 from tui.nodes import chat as c
 from tui.nodes.chat_index import Flag, NodeKind
 from tui.nodes.notices import ToolNotice
@@ -229,12 +230,19 @@ def turn_row(node: c.TurnNode, layout: Layout) -> Line:
         told = tr.n("{n} tool change", "{n} tool changes", node.tool_changes)
         facts.append((8, Span(f"{mark('tool-change', layout.ascii).text} {told}", "accent")))
     if node.is_open:
-        facts.append((9, Span(tr.t("not finished"), "warning")))
+        facts.append((9, open_turn(tr, node.reason)))
     elif node.reason == "error":
         facts.append((9, Span(status_text(tr, "failed"), "error")))
     elif node.reason not in ("completed", ""):
         facts.append((9, Span(status_text(tr, node.reason), "warning")))
     return rule(layout, turn_name(tr, node.number), facts)
+
+
+def open_turn(tr: Translator, reason: str) -> Span:
+    """What is said of a turn without an end: it runs, or it was broken off."""
+    if reason == "running":
+        return Span(status_text(tr, reason), "accent")
+    return Span(tr.t("not finished"), "warning")
 
 
 def rule(layout: Layout, name: str, facts: list[tuple[int, Span]]) -> Line:

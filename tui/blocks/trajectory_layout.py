@@ -10,6 +10,7 @@ import re
 from typing import Final, NamedTuple
 
 from tui.blocks.cells import cell_len, fit
+from tui.blocks.chat_layout import open_turn
 from tui.blocks.glyphs import GLYPHS, mark
 from tui.blocks.layout import Layout, plain_signs
 from tui.blocks.text import Line, Span, crop, line, pad, to_ascii, with_role
@@ -110,7 +111,7 @@ def turn_rule(turn: Turn, layout: Layout) -> Line:
         sign = mark("tool-change", layout.ascii)
         facts.append((5, Span(f"{sign.text} {tr.number(turn.tool_changes)}", sign.role)))
     if turn.is_open:
-        facts.append((6, Span(tr.t("not finished"), "warning")))
+        facts.append((6, open_turn(tr, turn.reason)))
     elif turn.reason not in ("completed", ""):
         failed = turn.reason == "error"
         told = status_text(tr, "failed" if failed else turn.reason)

@@ -307,7 +307,8 @@ def job_title(tr: Translator, node: c.JobNode) -> str:
 
 def approval_title(tr: Translator, node: c.ApprovalNode) -> str:
     """A question whether a tool may run, and the answer."""
-    answer = status_text(tr, node.outcome) if node.outcome else tr.t("no answer recorded")
+    open_answer = tr.t("waits for your answer") if node.is_open else tr.t("no answer recorded")
+    answer = status_text(tr, node.outcome) if node.outcome else open_answer
     tool = tool_text(tr, node.tool)
     return tr.t("Approval of {tool}: {answer}", tool=tool, answer=answer)
 

@@ -102,6 +102,10 @@ def _command_options(found: Command, words: Sequence[str]) -> dict[str, Any]:
     if unknown is not None:
         raise _unknown_option(unknown, (*found.options, *GLOBAL_OPTIONS))
     sessions = [*before, *rest[len(before) + 1 :]]
+    if found.needs_task:
+        if not sessions:
+            raise WrongCall(N_("`{command}` needs a TASK"), command=found.name)
+        return {**options, "task": sessions}
     if found.needs_session and not sessions:
         raise WrongCall(N_("`{command}` needs a SESSION"), command=found.name)
     if len(sessions) > found.needs_session:

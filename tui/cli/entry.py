@@ -66,10 +66,12 @@ def _command(call: Call, tr: Translator) -> int:
         complain(_cleaned(error.sentence(tr)))
     except SessionError as error:
         from tui.blocks.wording import error_text
+        from tui.blocks.wording_writing import writing_text
 
-        complain(_cleaned(error_text(tr, error)))
+        complain(_cleaned(writing_text(tr, error) or error_text(tr, error)))
     except Refused as error:
         complain(_cleaned(str(error)))
+        return error.status
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -84,12 +86,13 @@ def _command(call: Call, tr: Translator) -> int:
 def _prepared(call: Call) -> Run:
     from pathlib import Path
 
-    from tui.config import load_config
+    from tui.config import config_path, load_config
     from tui.i18n import detect_lang
     from tui.session.store import find_homes
     from tui.settings import Settings
 
-    config = load_config(Path(call.config) if call.config is not None else None, os.environ)
+    named = Path(call.config) if call.config is not None else None
+    config = load_config(named, os.environ)
     lang = call.lang or config.lang or detect_lang(os.environ)
     settings = Settings(
         lang=lang,
@@ -99,7 +102,14 @@ def _prepared(call: Call) -> Run:
         keys=config.keymap(),
         homes=find_homes(os.environ, call.dsh_home),
     )
-    return Run(settings=settings, tr=translator(lang), plain=call.plain, options=call.options)
+    return Run(
+        settings=settings,
+        tr=translator(lang),
+        plain=call.plain,
+        options=call.options,
+        config=config,
+        config_path=named or config_path(os.environ),
+    )
 
 
 def _dispatch(call: Call):
@@ -123,9 +133,17 @@ def _dispatch(call: Call):
 
             return open_one
         case "demo":
-            from tui.cli.opening import demo
+            from tui.cli.chat import demo
 
             return demo
+        case "chat":
+            from tui.cli.chat import chat
+
+            return chat
+        case "run":
+            from tui.cli.task import run_task
+
+            return run_task
         case _:
             from tui.cli.opening import library
 

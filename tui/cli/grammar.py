@@ -14,6 +14,7 @@ PROGRAM: Final = "dsh-tui"
 VIEWS: Final = ("chat", "trajectory")
 EXPORT_VIEWS: Final = ("chat", "trajectory", "tools")
 FORMATS: Final = ("text", "md", "json", "html", "svg")
+SCENES: Final = ("one-tool-added", "twelve-added", "removed-and-restored", "redefined", "refused")
 
 
 class Option(NamedTuple):
@@ -47,6 +48,8 @@ class Command(NamedTuple):
     needs_session: bool = False
     required: tuple[str, ...] = ()
     """Options (by dest) that must be given."""
+    needs_task: bool = False
+    """All its words together are what is to be done."""
 
 
 GLOBAL_OPTIONS: Final[Sequence[Option]] = (
@@ -66,7 +69,31 @@ _AT: Final = Option(
 _JSON: Final = Option(("--json",), N_("print one JSON document"))
 
 COMMANDS: Final[Sequence[Command]] = (
-    Command("demo", N_("open the bundled session")),
+    Command(
+        "demo",
+        N_("talk to a built-in model while tools come and go; needs no key"),
+        (Option(("--scene",), N_("the scene to play"), choices=SCENES),),
+    ),
+    Command(
+        "chat",
+        N_("talk to a model"),
+        (
+            Option(("--provider",), N_("the provider to ask (default: the settings file's)"), metavar="NAME"),
+            Option(("--model",), N_("the model to ask"), metavar="MODEL"),
+            Option(("--resume",), N_("the session to go on with, by its id"), metavar="ID"),
+            Option(("--cwd",), N_("the folder to work in (default: this one)"), metavar="DIR"),
+        ),
+    ),
+    Command(
+        "run",
+        N_("do one task without a screen and print the answer"),
+        (
+            Option(("--json",), N_("print each event as one line, as it stands in the log")),
+            Option(("--resume",), N_("the session to go on with, by its id"), metavar="ID"),
+            Option(("--approve",), N_("allow every call that would ask"), choices=("all",)),
+        ),
+        needs_task=True,
+    ),
     Command(
         "open",
         N_("read a session: its chat and its trajectory"),

@@ -19,9 +19,7 @@ def help_text(tr: Translator, command: Command | None) -> str:
 
 
 def _program_help(tr: Translator) -> str:
-    commands = [
-        (f"{entry.name} SESSION" if entry.needs_session else entry.name, entry.help) for entry in COMMANDS
-    ]
+    commands = [(" ".join((entry.name, *_positional(entry))), entry.help) for entry in COMMANDS]
     options, command = tr.t("options"), tr.t("command")
     usage = f"{PROGRAM} [{options}] [{command} …]"
     parts = [
@@ -44,11 +42,16 @@ def _command_help(tr: Translator, command: Command) -> str:
     for option in command.options:
         word = f"{option.flags[0]} {option.value_name}".rstrip()
         words.append(word if option.dest in command.required else f"[{word}]")
+    words += _positional(command) if command.needs_task else []
     parts = [tr.t("Usage: {usage}", usage=" ".join(words)), _sentence(tr.t(command.help))]
     if command.options:
         parts.append(_options(tr, tr.t("Options of this command"), command.options))
     parts.append(_options(tr, tr.t("Options of every command"), GLOBAL_OPTIONS))
     return "\n\n".join(parts) + "\n"
+
+
+def _positional(command: Command) -> list[str]:
+    return ["SESSION"] * command.needs_session + ["TASK…"] * command.needs_task
 
 
 def _options(tr: Translator, title: str, options: Sequence[Option]) -> str:

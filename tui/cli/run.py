@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
+from tui.config import Config
 from tui.i18n import Translator
 from tui.settings import Settings
 
 OK: Final = 0
+TURN_FAILED: Final = 1
 UNREADABLE: Final = 2
 WRONG_CALL: Final = 64
+NO_PROVIDER: Final = 64
 INTERRUPTED: Final = 130
 
 
@@ -26,6 +30,10 @@ class Run:
     plain: bool
     options: Mapping[str, Any]
     """What the command was given, by dest."""
+    config: Config = field(default_factory=Config)
+    """The settings file."""
+    config_path: Path = Path("config.toml")
+    """Where it is, or would be."""
 
     @property
     def has_screen(self) -> bool:
@@ -37,6 +45,10 @@ class Run:
 
 class Refused(Exception):
     """Something that cannot be done although the call makes sense; the text is the sentence to say."""
+
+    def __init__(self, sentence: str, *, status: int = UNREADABLE) -> None:
+        super().__init__(sentence)
+        self.status = status
 
 
 def is_terminal(stream: Any) -> bool:

@@ -312,6 +312,8 @@ class ApprovalNode(ChatNode, frozen=True, kw_only=True):
     reason: str
     outcome: str
     """Empty while undecided."""
+    is_open: bool = False
+    """It is being asked right now."""
 
 
 class SubagentNode(ChatNode, frozen=True, kw_only=True):

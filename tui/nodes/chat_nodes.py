@@ -408,6 +408,9 @@ def _approval(reading: Reading, index: int) -> c.ApprovalNode:
         tool=as_text(asked.get("toolName")),
         reason=as_text(asked.get("reason")),
         outcome=as_text(decided.get("outcome")),
+        is_open=not decided
+        and not reading.complete
+        and reading.turns.is_running(reading.chat.index.turns[index]),
     )
 
 

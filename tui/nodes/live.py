@@ -19,6 +19,8 @@ from tui.session.log_header import LogHeader
 from tui.session.reader import LogReader
 from tui.session.source import Chunk, SourceFault, TextSource, open_source
 
+RUNNING = "running"
+"""`Turn.reason` of a turn that runs."""
 _ALL_AT_ONCE = 60.0
 
 
@@ -151,7 +153,10 @@ class LiveReading(Reading):
         """Fold everything that was taken."""
         while not self._reader.step(_ALL_AT_ONCE):
             pass
-        self.log.complete = self.turns.index < 0
+        turn = self.turns.current
+        self.log.complete = turn is None
+        if turn is not None:
+            turn.reason = RUNNING
 
     def step(self, seconds: float) -> bool:
         """Fold what was taken; the end is always reached."""
