@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import eventful_talk
 from tests.support.fake_provider import FakeProvider, Seen, answer
 from tests.support.recorded_events import RECORDINGS
 from tests.support.session_logs import (
@@ -305,6 +306,17 @@ async def test_dsh_refuses_what_our_rules_refuse(dsh: Dsh) -> None:
             file.write(json.dumps(line).encode() + b"\n")
     with pytest.raises(AssertionError, match="corrupt"):
         await dsh.resume(writer.id, "none", "Go on.")
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+async def test_dsh_resumes_a_conversation_in_which_everything_happened(dsh: Dsh, encoding: Encoding) -> None:
+    path = await eventful_talk.talk(dsh.home, str(dsh.workspace), encoding)
+    before = path.read_bytes()
+    assert await dsh.resume(path.parent.name, encoding, "Go on.") == COMPLETED
+    added = after(path, before)
+    assert [event["data"]["reason"] for event in added if event["type"] == "request/header"] == ["resume"]
+    waited = [event["data"] for event in added if event["type"] == "user/message"]
+    assert "The lights are out." in json.dumps(waited[0])
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)

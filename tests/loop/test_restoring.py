@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import eventful_talk
 from tests.support.fake_provider import FakeProvider, answer, wirecheck
 from tests.support.loop_driver import (
     Recorded,
@@ -28,6 +29,7 @@ from tests.support.loop_driver import (
 )
 from tests.support.session_logs import whole_lines
 from tui.llm.script import Call, Think
+from tui.session.durable import Encoding
 from tui.session.forking import fork
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -219,3 +221,26 @@ async def test_a_conversation_survives_any_kill(tmp_path: Path, shared: Path) ->
     assert log is not None
     assert durable > 0
     await go_on(log, tmp_path, wirecheck(shared))
+
+
+@pytest.mark.parametrize("encoding", ["none", "zstd"])
+async def test_whatever_the_loop_writes_obeys_every_rule_and_is_read_without_damage(
+    tmp_path: Path, encoding: Encoding, shared: Path
+) -> None:
+    path = await eventful_talk.talk(tmp_path, "/srv/moss", encoding)
+    rows = check_log(path)
+    written = {row["type"] for row in rows}
+    assert written >= {
+        "agent/inbox/spliced",
+        "assistant/attempt",
+        "command/done",
+        "compaction/prune",
+        "compaction/summary",
+        "developer/message",
+        "llm/retry-started",
+        "model/selection",
+        "request/context",
+        "session/title",
+        "tool/result",
+    }
+    await go_on(path, tmp_path, wirecheck(shared), prompt="You keep the moss garden.")
