@@ -412,7 +412,7 @@ def test_export_writes_nothing_into_a_home_or_over_a_log(run: Any, home: Path) -
 def test_export_into_a_folder_that_is_not_there_is_one_sentence(run: Any, tmp_path: Path) -> None:
     target = tmp_path / "no" / "out.md"
     done = run("export", recording("plain-chat"), "--view", "chat", "--format", "md", "-o", target)
-    assert done.status == 2 and str(target.parent) in done.err and done.err.count("\n") == 1
+    assert done.status == 2 and done.err == f"{target}: there is no folder {target.parent}.\n"
 
 
 # -- a terminal
@@ -444,3 +444,21 @@ def test_a_dumb_terminal_gets_the_linear_form(run: Any, monkeypatch: pytest.Monk
     monkeypatch.setattr("tui.cli.run.is_terminal", lambda stream: True)
     monkeypatch.setenv("TERM", "dumb")
     assert "== Turn 1" in run("open", recording("plain-chat")).out
+
+
+def test_a_word_that_was_meant_stands_alone(run: Any) -> None:
+    done = run("opne", "x")
+    assert (done.status, done.err) == (64, "dsh-tui: `opne` is not known; did you mean `open`?\n")
+
+
+def test_an_empty_session_is_none(run: Any) -> None:
+    done = run("open", "")
+    assert done.status == 64 and "needs a SESSION" in done.err
+
+
+@pytest.mark.parametrize("command", ["open", "tools"])
+def test_an_event_beyond_the_end_is_not_made_up(run: Any, command: str) -> None:
+    done = run(command, recording("many-tools-changed"), "--at", "999")
+    assert done.status == 0
+    assert done.err == "There is no event 999; the last one is 49.\n"
+    assert "999" not in done.out

@@ -10,6 +10,7 @@ from tui.app.goto_dialog import GotoDialog
 from tui.app.help_screen import HelpScreen, help_lines
 from tui.app.palette import ActionCommands
 from tui.blocks.text import plain
+from tui.nodes.search_query import Query
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
@@ -24,14 +25,22 @@ def test_help_lists_every_action_with_its_keys_within_the_width(lang: str, width
         assert key_names(around.keys[action.id], around.tr) in text
 
 
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_help_tells_what_a_search_understands(lang: str) -> None:
+    text = "\n".join(plain(line) for line in help_lines(surroundings(lang), 80))
+    for words in ("is:tool-change", "is:error", "tool:NAME", "kind:assistant", "turn:3"):
+        assert words in text
+        assert not Query.parse(words.replace("NAME", "vent")).words
+
+
 def test_help_stands_in_two_columns_where_there_is_room() -> None:
     narrow, wide = help_lines(surroundings(), 70), help_lines(surroundings(), 120)
     assert len(wide) < 0.7 * len(narrow)
 
 
 def test_help_leaves_out_what_is_not_there() -> None:
-    text = "\n".join(plain(line) for line in help_lines(surroundings(), 80, {"quit", "help"}))
-    assert "Leave dsh-tui" in text
+    text = "\n".join(plain(line) for line in help_lines(surroundings(), 80, {"quit": "", "help": "Help"}))
+    assert "Leave dsh-tui" in text and "Help" in text and "All keys" not in text
     assert "Search" not in text
 
 

@@ -16,6 +16,7 @@ import msgspec
 import pytest
 from textual.pilot import Pilot
 
+from tests.support.app_driver import run_app, settings
 from tests.support.fake_app import DressedApp, screen_text, surroundings, until
 from tui.app.library_model import LibraryModel, columns_for
 from tui.app.library_preview import preview_lines, read_preview
@@ -423,3 +424,40 @@ async def test_a_thousand_sessions_are_listed_before_their_logs_are_read(homes: 
         await until(pilot, lambda: app.screen is app.library and app.library.model.total == 1000)
         await pilot.press("down", "down")
         await until(pilot, lambda: app.library.selected is not None and app.library._list.cursor == 2)
+
+
+# -- as the program opens it
+
+
+async def test_as_the_first_screen_the_list_begins_right_below_its_heading(homes: Homes) -> None:
+    put(homes.dsh, "aaaa-1", TURN, title("Water the ferns"))
+    async with run_app(settings(), lambda app: LibraryScreen(homes, app.surroundings)) as driver:
+        await driver.until(lambda: "Water the ferns" in driver.text())
+        rows = driver.rows()
+        assert "Workspace" in rows[1] and "Water the ferns" in rows[2]
+        # The preview is set off by a rule.
+        assert any(set(row.strip()) == {"─"} for row in rows)
+
+
+async def test_help_lists_what_the_library_can_do_and_nothing_else(homes: Homes) -> None:
+    put(homes.dsh, "aaaa-1", TURN, title("Water the ferns"))
+    async with run_app(settings(), lambda app: LibraryScreen(homes, app.surroundings)) as driver:
+        await driver.until(lambda: "Water the ferns" in driver.text())
+        await driver.press("question_mark")
+        await driver.until(lambda: "Filter the list" in driver.text())
+        assert "Open the session" in driver.text()
+        for absent in ("tool change", "inspector", "seq number", "is:error"):
+            assert absent not in driver.text()
+        await driver.press("L")
+        await driver.until(lambda: "筛选列表" in driver.text())
+
+
+async def test_the_filter_says_what_it_looks_at_and_how_to_end_it(homes: Homes) -> None:
+    put(homes.dsh, "aaaa-1", TURN, title("Water the ferns"))
+    async with run_app(settings(), lambda app: LibraryScreen(homes, app.surroundings)) as driver:
+        await driver.until(lambda: "Water the ferns" in driver.text())
+        await driver.press("/")
+        await driver.until(lambda: "title, workspace, model or id" in driver.text())
+        assert "Esc end the filter" in driver.foot()
+        await driver.press("escape")
+        await driver.until(lambda: "end the filter" not in driver.foot())

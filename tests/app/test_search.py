@@ -82,3 +82,41 @@ async def test_a_search_can_be_changed_while_it_is_open() -> None:
         await driver.press(*"moths")
         await driver.until(lambda: "moths" in driver.search_row() and " of " in driver.search_row())
         assert driver.selected_seq() in (26, 28, 30, 31, 38)
+
+
+async def test_the_empty_field_tells_what_a_search_understands() -> None:
+    async with session_app(MANY, size=NARROW) as driver:
+        await driver.press("/")
+        await driver.until(lambda: bool(driver.session.query("#search Input")))
+        await driver.until(lambda: "is:tool-change" in driver.search_row())
+        assert "tool:NAME" in driver.search_row() and "turn:3" in driver.search_row()
+
+
+async def test_enter_stays_at_the_hit_that_typing_went_to() -> None:
+    async with session_app(MANY) as driver:
+        await driver.press("g")
+        await driver.search("vent")
+        shown = driver.selected_seq()
+        await driver.press("enter")
+        assert driver.selected_seq() == shown
+        assert "1 of" in driver.search_row()
+        await driver.press("/", "enter")
+        assert "2 of" in driver.search_row()
+
+
+async def test_the_footer_tells_the_keys_of_a_search_while_there_is_one() -> None:
+    async with session_app(MANY) as driver:
+        before = driver.foot()
+        await driver.search("vent")
+        assert "Esc end the search" in driver.foot() and "⏎ go there" in driver.foot()
+        await driver.press("enter")
+        assert "N n hit" in driver.foot() and "/ another search" in driver.foot()
+        await driver.press("escape")
+        assert driver.foot() == before
+
+
+async def test_an_open_search_takes_another_language() -> None:
+    async with session_app(MANY) as driver:
+        await driver.search("vent")
+        await driver.press("enter", "L")
+        await driver.until(lambda: "结束搜索" in driver.foot() and "共" in driver.search_row())

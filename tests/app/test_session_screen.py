@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -570,12 +571,58 @@ async def test_the_palette_runs_an_action_of_the_session() -> None:
         await driver.until(lambda: driver.top is driver.session and driver.session.part.only_tool_changes)
 
 
-async def test_q_leaves_and_so_does_escape_when_nothing_is_open() -> None:
-    for key in ("q", "escape"):
-        async with session_app(MANY) as driver:
-            await driver.press(key)
-            await driver.until(lambda: not driver.app.is_running)
-            assert driver.app.return_code in (0, None)
+async def test_q_leaves() -> None:
+    async with session_app(MANY) as driver:
+        await driver.press("q")
+        await driver.until(lambda: not driver.app.is_running)
+        assert driver.app.return_code in (0, None)
+
+
+@pytest.mark.parametrize("key", ["escape", "b"])
+async def test_escape_with_nothing_open_and_nothing_behind_says_how_to_leave(key: str) -> None:
+    async with session_app(MANY) as driver:
+        await driver.press("i", key, key)
+        assert driver.app.is_running
+        assert "q leaves dsh-tui" in driver.foot()
+
+
+async def test_the_timeline_is_there_on_the_usual_terminal_and_makes_room_for_the_inspector() -> None:
+    async with session_app(MANY, size=NARROW, view="trajectory") as driver:
+        timeline = driver.session.timeline
+        assert timeline.display and "input" in driver.text()
+        await driver.press("i")
+        assert not timeline.display
+        await driver.press("i")
+        assert timeline.display
+        await driver.resize(80, 12)
+        assert not timeline.display
+
+
+@pytest.mark.parametrize(("lang", "word"), [("en", "Tools changed"), ("zh", "工具变更")])
+async def test_the_pager_speaks_the_readers_language(lang: str, word: str) -> None:
+    async with session_app(MANY, lang=lang) as driver:
+        await driver.press("T", "v")
+        await driver.until(lambda: driver.top is not driver.session)
+        assert word in driver.rows()[1]
+
+
+@pytest.mark.parametrize("key", ["question_mark", "v"])
+async def test_the_language_changes_in_what_lies_over_the_panes_too(key: str) -> None:
+    async with session_app(MANY) as driver:
+        await driver.press("T", key)
+        await driver.until(lambda: driver.top is not driver.session)
+        await driver.press("L")
+        keys = "移动" if key == "question_mark" else "关闭"
+        await driver.until(lambda: keys in driver.text())
+
+
+async def test_sentences_name_the_keys_in_force() -> None:
+    async with session_app(MANY) as driver:
+        around = driver.session.surroundings
+        mine = replace(around, keys={**around.keys, "filter-tool-changes": ("x",)})
+        driver.session.surroundings = mine
+        driver.session.action_filter_tool_changes()
+        await driver.until(lambda: "x shows everything again" in driver.foot())
 
 
 async def test_no_key_of_any_action_ends_the_program_by_mistake() -> None:
@@ -719,7 +766,7 @@ async def test_trouble_with_numbers_is_a_row_that_tells_line_and_numbers(
         for _ in range(10):
             await driver.press("e")
             found.append(driver.chat_selected())
-        every = "\n".join(found)
+        every = " ".join(" ".join(found).split())
         assert f"line {damage.line}" in every
         assert all(number in every for number in told)
 

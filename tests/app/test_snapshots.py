@@ -1,14 +1,17 @@
 """What the screens look like: SVG goldens in `snapshots/`, to be looked at when they change."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
-from tests.support.app_driver import Driver, recording, session_app
+from tests.support.app_driver import Driver, recording, run_app, session_app, settings
 from tests.support.goldens import compare, names
+from tui.app.library_screen import LibraryScreen
 from tui.app.linked_panes import Pane
+from tui.session.store import Homes
 
 pytestmark = pytest.mark.snapshot
 
@@ -131,6 +134,41 @@ async def test_the_prompt_for_a_seq_looks_like_its_golden(update: bool) -> None:
         compare(driver, "go-to-80x24-zh", update=update)
 
 
+NOW = 1_800_000_000
+LIBRARIES = {"library-120x40-en": (MIDDLE, "en"), "library-80x24-zh": (SMALL, "zh")}
+
+
+def shelve(home: Path) -> None:
+    """Put recordings into a home, an hour apart; one of them with a line that is no event, one empty."""
+    names = (MANY, RESTORE, REJECTED, SINGLE, "tool-use", "retries", "plain-chat")
+    for at, name in enumerate(names):
+        log = home / "sessions" / "--srv-demo-project--" / f"session-{name}" / "session.v4.jsonl"
+        log.parent.mkdir(parents=True)
+        content = recording(name).read_bytes()
+        log.write_bytes(content + b"{broken\n" if name == "retries" else b"" if name == SINGLE else content)
+        os.utime(log, (NOW - 3600 * at, NOW - 3600 * at))
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+async def test_the_library_looks_like_its_golden(
+    name: str, update: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size, lang = LIBRARIES[name]
+    # The preview names the log: a path that is the same everywhere.
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tui.app.library_screen._now", lambda: NOW * 1000)
+    homes = Homes(Path("own"), Path("home"))
+    shelve(homes.dsh)
+    async with run_app(
+        settings(lang), lambda app: LibraryScreen(homes, app.surroundings), size=size
+    ) as driver:
+        library = driver.top
+        assert isinstance(library, LibraryScreen)
+        await driver.until(lambda: library.is_idle)
+        await driver.press("down")
+        await driver.until(lambda: "mist" in driver.text())
+        compare(driver, name, update=update)
+
+
 def test_every_golden_belongs_to_a_screen() -> None:
-    library = {name for name in names() if name.startswith("library")}
-    assert names() - library == {*SHOTS, *OTHERS}
+    assert names() == {*SHOTS, *OTHERS, *LIBRARIES}

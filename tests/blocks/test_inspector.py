@@ -9,8 +9,10 @@ from tui.blocks.cells import cell_len
 from tui.blocks.chat_layout import Layout
 from tui.blocks.inspector import inspect, tabs_of
 from tui.blocks.text import MODIFIERS, ROLES, plain
-from tui.i18n import translator
+from tui.blocks.trajectory_layout import row_line
+from tui.i18n import Translator, translator
 from tui.nodes.reading import Reading
+from tui.nodes.trajectory import trajectory_row
 
 EN, ZH = translator("en"), translator("zh")
 
@@ -126,3 +128,12 @@ def test_every_tab_of_every_row_fits_in_any_width(name: str) -> None:
                 for row in inspect(reading, index, tab, Layout(width, ZH, True)):
                     assert row.cells == cell_len(plain(row)) <= width
                     assert {t for span in row.spans for t in span.role.split()} <= {*ROLES, *MODIFIERS}
+
+
+@pytest.mark.parametrize(("tr", "word"), [(EN, "change"), (ZH, "工具变更")])
+def test_the_inspector_calls_a_tool_change_what_the_ledger_calls_it(tr: Translator, word: str) -> None:
+    reading = reading_of("many-tools-changed")
+    index = at(reading, 28)
+    around = Layout(width=80, tr=tr, expanded=True)
+    assert plain(inspect(reading, index, "summary", around)[0]).split()[1] == word
+    assert f" {word} " in plain(row_line(trajectory_row(reading, index), around))

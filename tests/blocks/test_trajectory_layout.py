@@ -148,3 +148,9 @@ def test_hostile_text_stays_in_its_row(kind: str, text: str) -> None:
         line = row_line(row(kind, text, gist=text, status=status, error_code=text), layout(58))
         check(line, 58)
         assert not any(ord(ch) < 32 or 127 <= ord(ch) < 160 for ch in plain(line))
+
+
+def test_a_call_keeps_its_server_while_what_it_says_gives_way() -> None:
+    call = row(gist='{"bed": "fern", "note": "the one at the north side of the house"}', duration_ms=21)
+    assert "saltmarsh · read_gauge  bed=" in drawn(call, 66)
+    assert "read_gauge" in drawn(call, 30) and "saltmarsh" not in drawn(call, 30)

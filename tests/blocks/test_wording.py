@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from tui.nodes.notices import HeaderNotice, ToolNotice
 from tui.nodes.trajectory import trajectory_row
 from tui.session.damage import Damage
 from tui.session.errors import SessionAmbiguous, SessionNotFound, SessionUnreadable
+from tui.session.reader import read_log
 
 EN, ZH = translator("en"), translator("zh")
 MIST, VENT = "mcp__saltmarsh__mist_bed", "mcp__saltmarsh__open_vent"
@@ -228,6 +230,77 @@ def test_damage_names_its_place_in_the_text_and_in_the_file() -> None:
     assert damage_text(EN, plain) == "A line is no event: not JSON. (line 12, byte 3,456)"
     assert damage_text(ZH, plain) == "有一行不是事件：not JSON。（第 12 行，字节 3,456）"
     assert damage_text(EN, framed).endswith("(line 9, frame at byte 77)")
+
+
+@pytest.mark.parametrize(
+    ("code", "found", "en", "zh"),
+    [
+        (
+            "seq-hole",
+            14,
+            "A gap in the numbers: event 14 follows 10, 3 are missing. (line 3, byte 9)",
+            "序号缺失：事件 10 之后是 14，缺少 3 个。（第 3 行，字节 9）",
+        ),
+        (
+            "seq-hole",
+            12,
+            "A gap in the numbers: event 12 follows 10, 1 is missing. (line 3, byte 9)",
+            "序号缺失：事件 10 之后是 12，缺少 1 个。（第 3 行，字节 9）",
+        ),
+        (
+            "seq-rewind",
+            4,
+            "The numbers run back: event 4 follows 10. (line 3, byte 9)",
+            "序号倒退：事件 10 之后是 4。（第 3 行，字节 9）",
+        ),
+        (
+            "seq-repeat",
+            10,
+            "A number is used twice: event 10 follows 10. (line 3, byte 9)",
+            "序号重复：事件 10 之后又是 10。（第 3 行，字节 9）",
+        ),
+    ],
+)
+def test_trouble_with_numbers_names_both_in_either_language(code: str, found: int, en: str, zh: str) -> None:
+    fields: dict[str, int | str] = {"expected": 11, "found": found, "previous": 10}
+    damage = Damage(code=code, line=3, offset=9, reason="told in English", fields=fields)
+    assert (damage_text(EN, damage), damage_text(ZH, damage)) == (en, zh)
+
+
+def test_a_broken_frame_is_told_with_its_bytes_and_why() -> None:
+    damage = Damage(
+        code="bad-frame",
+        line=10,
+        offset=2400,
+        reason="zstd decompressor error: Restored data doesn't match checksum",
+        frame_offset=1082,
+        fields={"frame_offset": 1082, "bytes": 400},
+    )
+    place = "(line 10, bytes 1,082 to 1,481 of the file)"
+    told = "A compressed frame is broken and its events are lost: its checksum does not match."
+    assert damage_text(EN, damage) == f"{told} {place}"
+    assert damage_text(ZH, damage) == (
+        "一个压缩帧已损坏，其中的事件丢失：校验和不符。（第 10 行，文件字节 1,082 至 1,481）"
+    )
+
+
+def test_every_fault_of_the_damaged_recordings_is_told_in_chinese_without_english_sentences(
+    shared: Path,
+) -> None:
+    told: set[str] = set()
+    for folder in (shared / "recordings/torn", shared / "bugs/cases"):
+        for log in sorted(folder.rglob("session.v4.jsonl*")):
+            if log.suffix == ".tmp":
+                continue
+            try:
+                found = read_log(log)
+            except SessionUnreadable as error:
+                told.add(error_text(ZH, error).rpartition("：")[2])
+            else:
+                told.update(damage_text(ZH, damage) for damage in found.damage)
+    assert told
+    # Three English words in a row are a sentence; names of types and keys are not.
+    assert [text for text in told if re.search(r"(?:[A-Za-z]{2,} ){2}[A-Za-z]{2,}", text)] == []
 
 
 def test_an_unknown_fault_is_told_with_its_code() -> None:

@@ -104,7 +104,7 @@ class Driver:
         await self.until(lambda: bool(self.session.query("#search Input")))
         await self.until(lambda: self.session.focused is self.session.query_one("#search Input"))
         await self.press(*("space" if character == " " else character for character in text))
-        await self.until(lambda: "searching" not in self.foot() and self.foot() != "")
+        await self.until(lambda: "searching" not in self.search_row() and f"/ {text}" in self.search_row())
         await self.until(lambda: any(word in self.search_row() for word in (" of ", "nothing", "hit")))
 
     async def resize(self, width: int, height: int) -> None:

@@ -55,7 +55,11 @@ class DshApp(App[int]):
 
     def get_default_screen(self) -> Screen[None]:
         """The first screen stands in the place of Textual's empty one, which would be drawn before it."""
-        return self._first(self)
+        screen = self._first(self)
+        if screen.css_path:
+            # Textual reads the styles of screens that are put over another, not those of the first.
+            self.stylesheet.read_all(screen.css_path)
+        return screen
 
     def on_mount(self) -> None:
         bind(self, self.surroundings.keys, self.surroundings.tr, "app")
@@ -88,7 +92,8 @@ class DshApp(App[int]):
     def action_help(self) -> None:
         from tui.app.help_screen import HelpScreen
 
-        self.push_screen(HelpScreen(self.surroundings))
+        # What a screen can do, where it is not what a session's can.
+        self.push_screen(HelpScreen(self.surroundings, getattr(self.screen, "present_actions", None)))
 
     def action_palette(self) -> None:
         from tui.app.palette import palette
@@ -129,7 +134,10 @@ class DshApp(App[int]):
         say = getattr(self.screen, "say", None)
         if say is not None:
             say(
-                tr.t("The mouse belongs to the terminal; m takes it back.")
+                tr.t(
+                    "The mouse belongs to the terminal; {key} takes it back.",
+                    key=self.surroundings.key("release-mouse"),
+                )
                 if self._mouse_is_released
                 else tr.t("The mouse works here again.")
             )

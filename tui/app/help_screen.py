@@ -2,44 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Mapping
 from itertools import zip_longest
+from typing import NamedTuple, TypeAlias
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
-from tui.app.actions import ACTIONS, Action, Group, grouped, key_names
+from tui.app.actions import ACTIONS, grouped, key_names
 from tui.app.block_model import OneBlock
 from tui.app.block_view import BlockView
 from tui.app.keymap import bind
 from tui.app.surroundings import Surroundings
 from tui.blocks.cells import cell_len, fit
 from tui.blocks.text import EMPTY, Line, Span, line, pad
+from tui.i18n import N_
 
+HELP_ACTIONS = frozenset({"back", "quit", "help", "switch-language", "switch-theme"})
 TWO_COLUMNS_CELLS = 96
 COLUMN_GAP_CELLS = 4
 
 
-def help_lines(surroundings: Surroundings, width: int, present: Collection[str] | None = None) -> list[Line]:
-    """All keys under their headings at a width in cells.
+FILTERS = (
+    ('"…"', N_("words in this order")),
+    ("is:tool-change", N_("tool changes only")),
+    ("is:error", N_("errors only")),
+    ("tool:NAME", N_("calls and changes of a tool")),
+    ("kind:assistant", N_("one kind of entry")),
+    ("turn:3", N_("one turn")),
+)
+"""What the search of a session understands beside words (`nodes.search_query`)."""
+
+
+class Entry(NamedTuple):
+    """A line of the help: what to press or type, and what it does, in the reader's language."""
+
+    keys: str
+    label: str
+
+
+Section: TypeAlias = tuple[str, list[Entry]]
+"""A heading and what stands under it."""
+
+
+def help_lines(
+    surroundings: Surroundings, width: int, present: Mapping[str, str] | None = None
+) -> list[Line]:
+    """All keys under their headings, and what a search understands, at a width in cells.
 
     Args:
         surroundings: the language and the keys in force.
         width: cells of a line; from 96 on there are two columns.
-        present: the ids to list, where not everything is there yet; all when None.
+        present: the ids that a screen has, each with the label it has there ("" for the registry's own);
+            None for the screen of a session, which has them all.
     """
-    sections = [
-        (group, [action for action in actions if present is None or action.id in present])
-        for group, actions in grouped(ACTIONS)
-    ]
-    sections = [(group, actions) for group, actions in sections if actions]
+    sections = _sections(surroundings, present)
     if width < TWO_COLUMNS_CELLS:
-        return _column(surroundings, sections, width)
+        return _column(sections, width)
     column = (width - COLUMN_GAP_CELLS) // 2
-    half = _middle([len(actions) + 2 for _, actions in sections])
-    left = _column(surroundings, sections[:half], column)
-    right = _column(surroundings, sections[half:], column)
+    half = _middle([len(entries) + 2 for _, entries in sections])
+    left = _column(sections[:half], column)
+    right = _column(sections[half:], column)
     return [
         line(*pad(a, column + COLUMN_GAP_CELLS).spans, *b.spans)
         for a, b in zip_longest(left, right, fillvalue=EMPTY)
@@ -51,28 +75,47 @@ def _middle(heights: list[int]) -> int:
     return min(range(len(heights) + 1), key=lambda at: max(sum(heights[:at]), sum(heights[at:])))
 
 
-def _column(surroundings: Surroundings, sections: list[tuple[Group, list[Action]]], width: int) -> list[Line]:
-    tr = surroundings.tr
-    names = {
-        action.id: key_names(surroundings.keys[action.id], tr, ascii_only=surroundings.ascii_only)
-        for _, actions in sections
-        for action in actions
-    }
-    key_cells = min(max(map(cell_len, names.values()), default=0), max(8, width // 3))
+def _sections(surroundings: Surroundings, present: Mapping[str, str] | None) -> list[Section]:
+    tr, ascii_only = surroundings.tr, surroundings.ascii_only
+    sections: list[Section] = []
+    for group, actions in grouped(ACTIONS):
+        entries = [
+            Entry(
+                key_names(surroundings.keys[action.id], tr, ascii_only=ascii_only),
+                (present or {}).get(action.id) or tr.t(action.label),
+            )
+            for action in actions
+            if present is None or action.id in present
+        ]
+        if entries:
+            sections.append((tr.t(group), entries))
+    if present is None:
+        shown = [
+            Entry(words.replace("…", "..." if ascii_only else "…"), tr.t(said)) for words, said in FILTERS
+        ]
+        sections.append((tr.t("In a search"), shown))
+    return sections
+
+
+def _column(sections: list[Section], width: int) -> list[Line]:
+    """Sections below each other; words to type are longer than keys and have a column of their own."""
+    widths = [max((cell_len(entry.keys) for entry in entries), default=0) for _, entries in sections]
+    most = max(8, width // 3)
+    keys = max((cells for cells in widths if cells <= most // 2), default=most)
     lines: list[Line] = []
-    for group, actions in sections:
+    for (heading, entries), cells in zip(sections, widths, strict=True):
+        key_cells = min(max(cells, keys), most)
         if lines:
             lines.append(EMPTY)
-        lines.append(line(Span(tr.t(group), "heading")))
-        for action in actions:
-            label = tr.t(action.label)
+        lines.append(line(Span(heading, "heading")))
+        for entry in entries:
             room = max(1, width - key_cells - 4)
             lines.append(
                 line(
                     "  ",
-                    Span(fit(names[action.id], key_cells), "key"),
+                    Span(fit(entry.keys, key_cells), "key"),
                     "  ",
-                    Span(label if cell_len(label) <= room else fit(label, room), "text"),
+                    Span(entry.label if cell_len(entry.label) <= room else fit(entry.label, room), "text"),
                 )
             )
     return lines
@@ -83,30 +126,44 @@ class HelpScreen(ModalScreen[None]):
 
     Args:
         surroundings: language, keys and glyphs.
-        present: the ids to list; all when None.
+        present: see `help_lines`; asked again when the language changes.
     """
 
-    def __init__(self, surroundings: Surroundings, present: Collection[str] | None = None) -> None:
+    def __init__(
+        self, surroundings: Surroundings, present: Callable[[], Mapping[str, str]] | None = None
+    ) -> None:
         super().__init__()
         self._surroundings = surroundings
+        self._present = present
         self._view = BlockView(
-            OneBlock(lambda width: help_lines(surroundings, width, present)),
+            OneBlock(
+                lambda width: help_lines(
+                    self._surroundings, width, self._present() if self._present is not None else None
+                )
+            ),
             following=False,
             ascii_only=surroundings.ascii_only,
         )
+        self._frame = Vertical()
 
     def compose(self) -> ComposeResult:
         """The page, framed."""
-        with Vertical() as frame:
-            frame.border_title = self._surroundings.tr.t("Keys")
+        with self._frame:
             yield self._view
 
     def on_mount(self) -> None:
         """Bind what moves and what closes."""
-        keys, tr = self._surroundings.keys, self._surroundings.tr
-        bind(self._view, keys, tr, "view")
-        bind(self, keys, tr, "session", "app", only={"back", "quit", "help"})
+        self.renew(self._surroundings)
         self._view.focus()
+
+    def renew(self, surroundings: Surroundings) -> None:
+        """Take another language."""
+        self._surroundings = surroundings
+        keys, tr = surroundings.keys, surroundings.tr
+        self._frame.border_title = tr.t("Keys")
+        bind(self._view, keys, tr, "view")
+        bind(self, keys, tr, "session", "app", only=HELP_ACTIONS)
+        self._view.model_changed()
 
     def action_back(self) -> None:
         """Close."""
@@ -115,6 +172,14 @@ class HelpScreen(ModalScreen[None]):
     def action_quit(self) -> None:
         """Close; leaving the program takes a second press."""
         self.dismiss(None)
+
+    async def action_switch_language(self) -> None:
+        """The other language; Textual keeps the program's own keys from what lies over a screen."""
+        await self.run_action("app.switch_language")
+
+    async def action_switch_theme(self) -> None:
+        """Dark or light."""
+        await self.run_action("app.switch_theme")
 
     def action_help(self) -> None:
         """Close."""

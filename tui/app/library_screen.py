@@ -19,7 +19,7 @@ from textual.containers import Container, Vertical
 from textual.screen import Screen
 from textual.timer import Timer
 
-from tui.app.actions import key_names
+from tui.app.actions import ACTIONS, key_names
 from tui.app.block_model import OneBlock
 from tui.app.block_view import BlockView
 from tui.app.keymap import bind
@@ -32,6 +32,7 @@ from tui.blocks.clean import clean_line
 from tui.blocks.text import Line, Span
 from tui.blocks.wording_faults import error_text
 from tui.blocks.wrap import wrap
+from tui.i18n import N_
 from tui.session.errors import SessionUnreadable
 from tui.session.library import LibraryRow, fill_steps, scan
 from tui.session.store import Homes
@@ -145,7 +146,23 @@ class LibraryScreen(Screen[None]):
         bind(self._list, surroundings.keys, surroundings.tr, "view")
         for view in (self._columns, self._list, self._preview, self._nothing):
             view.model_changed()
+        if self._bar is not None:
+            self._bar.renew(surroundings)
         self._show_status()
+
+    def present_actions(self) -> dict[str, str]:
+        """The actions there are here, each with what it does here where that is not the registry's word."""
+        tr = self.surroundings.tr
+        present = {action.id: "" for action in ACTIONS if action.scope != "session"}
+        return present | {
+            "cursor-up": tr.t("Previous session"),
+            "cursor-down": tr.t("Next session"),
+            "first": tr.t("First session"),
+            "last": tr.t("Last session"),
+            "search": tr.t("Filter the list"),
+            "activate": tr.t("Open the session"),
+            "back": tr.t("End the filter"),
+        }
 
     @property
     def selected(self) -> LibraryRow | None:
@@ -351,9 +368,12 @@ class LibraryScreen(Screen[None]):
     def action_search(self) -> None:
         """Filter the list as one types."""
         if self._bar is None:
-            self._bar = SearchBar(self.surroundings, id="library-filter")
+            self._bar = SearchBar(
+                self.surroundings, hint=N_("title, workspace, model or id"), id="library-filter"
+            )
             self.mount(self._bar, before=self._foot)
             self.call_after_refresh(self._bar.type)
+            self._show_status()
         else:
             self._bar.type()
 
@@ -364,6 +384,7 @@ class LibraryScreen(Screen[None]):
             self._bar = None
             self._filter("")
             self._list.focus()
+            self._show_status()
 
     @on(BlockView.Activated, "#library-nothing")
     def _demo_wanted(self, event: BlockView.Activated) -> None:
@@ -399,17 +420,19 @@ class LibraryScreen(Screen[None]):
         """The keys of this screen; what the registry calls opening and searching is more special here."""
         surroundings = self.surroundings
         tr = surroundings.tr
+        filtering = self._bar is not None
         shown = (
             (("cursor-up", "cursor-down"), tr.t("move"), 4),
             (("activate",), tr.p("key of the library", "open"), 3),
             (("search",), tr.p("key of the library", "filter"), 2),
+            (("back",), tr.t("end the filter") if filtering else "", 3),
             (("help",), tr.t("keys"), 5),
             (("quit",), tr.t("quit"), 1),
         )
         pieces: list[Piece] = []
         for actions, label, keep in shown:
             first = [surroundings.keys[action][0] for action in actions if surroundings.keys[action]]
-            if first:
+            if first and label:
                 names = key_names(first, tr, ascii_only=surroundings.ascii_only)
                 pieces.append(Piece((Span(names, "key"), Span(f" {label}", "muted")), keep=keep))
         return pieces

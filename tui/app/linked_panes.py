@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 WIDE_CELLS = 100
 """From this width on both panes stand side by side."""
 TALL_ROWS = 30
-"""From this height on the timeline is shown without being asked for."""
+"""From this height on the timeline is shown beside an open inspector too."""
+LOW_ROWS = 20
+"""Below this height the timeline gives its rows to the records."""
 Pane = Literal["chat", "trajectory"]
 
 
@@ -201,6 +203,7 @@ class LinkedPanes(Screen[None]):
     def hide_inspector(self) -> None:
         """Close the inspector and give the keyboard back to the pane."""
         self.inspector.display = False
+        self._show_timeline()
         self._view(self.pane).focus()
 
     def mark_matches(self, needle: str) -> None:
@@ -227,9 +230,13 @@ class LinkedPanes(Screen[None]):
         self.set_class(not wide, "-narrow")
         self.chat_pane.display = wide or self.pane == "chat"
         self.side_pane.display = wide or self.pane == "trajectory"
-        self.timeline.display = self._room.height >= TALL_ROWS
+        self._show_timeline()
         self._show_head()
         self._show_foot()
+
+    def _show_timeline(self) -> None:
+        rows = TALL_ROWS if self.inspector.display else LOW_ROWS
+        self.timeline.display = self._room.height >= rows
 
     def _put_cursors_at_end(self) -> None:
         for view in (self.chat, self.trajectory):
@@ -301,6 +308,7 @@ class LinkedPanes(Screen[None]):
         if not self.is_wide and self.pane != "trajectory":
             self.show_pane("trajectory")
         self.inspector.display = True
+        self._show_timeline()
         if self.item >= 0:
             self.inspector.show(self.reading, self.item)
         if tab is not None:
@@ -401,8 +409,13 @@ class LinkedPanes(Screen[None]):
 
     def offer_rows(self, seq: int, rows: list[int]) -> None:
         """Several records carry one number: say so."""
-        sentence = self.surroundings.tr.t(
-            "{n} records carry the number {seq}; n and N go from one to the other.", n=len(rows), seq=seq
+        around = self.surroundings
+        sentence = around.tr.t(
+            "{n} records carry the number {seq}; {next} and {previous} go from one to the other.",
+            n=len(rows),
+            seq=seq,
+            next=around.key("next-match"),
+            previous=around.key("previous-match"),
         )
         self.say(sentence)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 
-from textual import on, work
+from textual import events, on, work
 from textual.app import ComposeResult
 from textual.message import Message
 from textual.screen import ModalScreen
@@ -14,13 +14,18 @@ from tui.app.actions import key_names
 from tui.app.block_view import BlockView
 from tui.app.keymap import bind
 from tui.app.pager_text import PagerText
-from tui.app.search_bar import SearchBar
+from tui.app.search_bar import SearchBar, search_keys
 from tui.app.status_bar import Piece, StatusBar
 from tui.app.surroundings import Surroundings
 from tui.blocks.clean import clean_line
 from tui.blocks.text import Span
 
-PAGER_ACTIONS = frozenset({"search", "next-match", "previous-match", "raw", "copy", "back", "quit", "pager"})
+PAGER_ACTIONS = frozenset(
+    (
+        *("search", "next-match", "previous-match", "raw", "copy", "back", "quit", "pager"),
+        *("switch-language", "switch-theme"),
+    )
+)
 
 
 class Pager(ModalScreen[None]):
@@ -65,6 +70,20 @@ class Pager(ModalScreen[None]):
         self._view.focus()
         self._tell()
 
+    def renew(self, surroundings: Surroundings) -> None:
+        """Take another language; the text stays as it is."""
+        self._surroundings = surroundings
+        bind(self._view, surroundings.keys, surroundings.tr, "view")
+        bind(self, surroundings.keys, surroundings.tr, "session", "app", only=PAGER_ACTIONS)
+        if (bar := self._bar()) is not None:
+            bar.renew(surroundings)
+        self._tell_hits(None)
+        self._tell()
+
+    @on(events.DescendantFocus)
+    def _typing_began_or_ended(self, event: events.DescendantFocus) -> None:
+        self._tell()
+
     # -- actions --
 
     def action_back(self) -> None:
@@ -78,6 +97,14 @@ class Pager(ModalScreen[None]):
     def action_quit(self) -> None:
         """Close; leaving the program takes a second press."""
         self.dismiss(None)
+
+    async def action_switch_language(self) -> None:
+        """The other language; Textual keeps the program's own keys from what lies over a screen."""
+        await self.run_action("app.switch_language")
+
+    async def action_switch_theme(self) -> None:
+        """Dark or light."""
+        await self.run_action("app.switch_theme")
 
     def action_pager(self) -> None:
         """Close: the key that opened it."""
@@ -181,6 +208,7 @@ class Pager(ModalScreen[None]):
         self._view.highlight("")
         self._view.focus()
         bar.remove()
+        self._tell_keys(None)
 
     # -- telling --
 
@@ -193,7 +221,7 @@ class Pager(ModalScreen[None]):
             bar.show_hits(position, len(self._hits), done=done)
 
     def _tell(self) -> None:
-        tr, keys, model = self._surroundings.tr, self._surroundings.keys, self._model
+        tr, model = self._surroundings.tr, self._model
         lines = model.line_count()
         count = tr.n("{n} line", "{n} lines", lines)
         size = tr.size(self._size_bytes)
@@ -201,7 +229,13 @@ class Pager(ModalScreen[None]):
         if model.raw:
             right.insert(0, Piece((Span(tr.t("control characters shown"), "warning"),), keep=3))
         self._head.show([Piece((Span(self._title, "title"),), keep=9)], right)
-        ascii_only = self._surroundings.ascii_only
+        self._tell_keys(self._bar())
+
+    def _tell_keys(self, bar: SearchBar | None) -> None:
+        if bar is not None:
+            self._foot.show(search_keys(self._surroundings, typing=bar.is_typing))
+            return
+        tr, keys, ascii_only = self._surroundings.tr, self._surroundings.keys, self._surroundings.ascii_only
         shown = (
             ("back", tr.t("close")),
             ("search", tr.t("search")),

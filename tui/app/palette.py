@@ -49,7 +49,9 @@ class ActionCommands(Provider):
         return app.surroundings
 
     def _label(self, action: Action) -> str:
-        return self._surroundings.tr.t(action.label)
+        present = getattr(self.screen, "present_actions", None)
+        own = present().get(action.id) if present is not None else None
+        return own or self._surroundings.tr.t(action.label)
 
     def _keys(self, action: Action) -> str:
         surroundings = self._surroundings

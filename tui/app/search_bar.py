@@ -5,15 +5,42 @@ The bar finds nothing itself: it posts what is wanted, and whoever owns the text
 
 from __future__ import annotations
 
+from typing import Final
+
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.message import Message
 from textual.widgets import Input
 
+from tui.app.actions import key_names
 from tui.app.status_bar import Piece, StatusBar
 from tui.app.surroundings import Surroundings
 from tui.blocks.text import Span
+from tui.i18n import N_
+
+SESSION_HINT: Final = N_("words, is:tool-change, is:error, tool:NAME, kind:assistant, turn:3")
+"""What the search of a session understands (`nodes.search_query`)."""
+
+
+def search_keys(surroundings: Surroundings, *, typing: bool) -> list[Piece]:
+    """The keys of a search for the footer: those of the field, or those of the view below it."""
+    tr, ascii_only = surroundings.tr, surroundings.ascii_only
+    if typing:
+        shown = (
+            (key_names(("up", "down"), tr, ascii_only=ascii_only), tr.t("hit")),
+            (key_names(("enter",), tr, ascii_only=ascii_only), tr.t("go there")),
+            (key_names(("escape",), tr, ascii_only=ascii_only), tr.t("end the search")),
+        )
+    else:
+        pair = f"{surroundings.key('previous-match')} {surroundings.key('next-match')}".strip()
+        shown = (
+            (pair, tr.t("hit")),
+            (surroundings.key("search"), tr.t("another search")),
+            (surroundings.key("back"), tr.t("end the search")),
+            (surroundings.key("help"), tr.t("keys")),
+        )
+    return [Piece((Span(keys, "key"), Span(f" {label}", "muted"))) for keys, label in shown if keys]
 
 
 class SearchBar(Horizontal):
@@ -21,6 +48,7 @@ class SearchBar(Horizontal):
 
     Args:
         surroundings: language and glyphs.
+        hint: what can be typed, a catalogue message; "Search" if not given.
         id: as for every widget.
     """
 
@@ -42,12 +70,15 @@ class SearchBar(Horizontal):
     class SearchClosed(Message):
         """The search is over; a search that is still running stops."""
 
-    def __init__(self, surroundings: Surroundings, *, id: str | None = None) -> None:
+    def __init__(
+        self, surroundings: Surroundings, *, hint: str = N_("Search"), id: str | None = None
+    ) -> None:
         super().__init__(id=id)
         self._surroundings = surroundings
-        tr = surroundings.tr
-        self._input = Input(placeholder=tr.t("Search"), compact=True, select_on_focus=True)
+        self._hint = hint
+        self._input = Input(placeholder=surroundings.tr.t(hint), compact=True, select_on_focus=True)
         self._count = StatusBar(ascii_only=surroundings.ascii_only)
+        self._count.display = False
 
     def compose(self) -> ComposeResult:
         """The prompt, the field and the count."""
@@ -69,6 +100,11 @@ class SearchBar(Horizontal):
         """Let keys go into the field."""
         self._input.focus()
 
+    def renew(self, surroundings: Surroundings) -> None:
+        """Take another language; the count comes with the next `show_hits`."""
+        self._surroundings = surroundings
+        self._input.placeholder = surroundings.tr.t(self._hint)
+
     def show_hits(self, position: int | None, total: int, *, done: float | None = None) -> None:
         """Tell the hits.
 
@@ -78,6 +114,8 @@ class SearchBar(Horizontal):
             done: the share of the text that is searched, None when all of it is.
         """
         tr = self._surroundings.tr
+        # An empty field has the whole row for its hint.
+        self._count.display = bool(self.text)
         if not self.text:
             self._count.show()
             return

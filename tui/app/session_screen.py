@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from textual import on
+from textual import events, on
 
 from tui.app.linked_panes import LinkedPanes, Pane
 from tui.app.navigation import Landmark, chat_landmark, row_of_node, trajectory_landmark
-from tui.app.search_bar import SearchBar
+from tui.app.search_bar import SearchBar, search_keys
 from tui.app.session_search import SearchController
 from tui.app.surroundings import Surroundings
-from tui.blocks.copy_text import node_copy, row_copy
 from tui.nodes.chat_nodes import chat_node
 from tui.nodes.reading import Reading
 
@@ -128,13 +127,31 @@ class SessionScreen(LinkedPanes):
 
     @on(SearchBar.SearchStep)
     def _search_step(self, event: SearchBar.SearchStep) -> None:
-        self._search.step(event.step)
         if event.accepted:
+            self._search.accept()
             self.show_pane(self.pane)
+        else:
+            self._search.step(event.step)
 
     @on(SearchBar.SearchClosed)
     def _search_closed(self, event: SearchBar.SearchClosed) -> None:
         self._search.close()
+
+    @on(events.DescendantFocus)
+    def _typing_began_or_ended(self, event: events.DescendantFocus) -> None:
+        if self._search.is_open:
+            self._show_foot()
+
+    def _show_foot(self) -> None:
+        if self._search.is_open and not self._notice:
+            self._foot.show(search_keys(self.surroundings, typing=self._search.is_typing))
+        else:
+            super()._show_foot()
+
+    def renew(self, surroundings: Surroundings) -> None:
+        """Take another language."""
+        super().renew(surroundings)
+        self._search.renew()
 
     # -- folding and filters
 
@@ -182,13 +199,13 @@ class SessionScreen(LinkedPanes):
     def action_filter_tool_changes(self) -> None:
         only = not self.part.only_tool_changes
         self.show_part(replace(self.part, only_tool_changes=only))
-        tr = self.surroundings.tr
+        tr, key = self.surroundings.tr, self.surroundings.key("filter-tool-changes")
         if not only:
             self.say(tr.t("Everything is shown again."))
         elif self.chat_model.count():
-            self.say(tr.t("Only tool changes are shown; f shows everything again."))
+            self.say(tr.t("Only tool changes are shown; {key} shows everything again.", key=key))
         else:
-            self.say(tr.t("This session has no tool changes; f shows everything again."))
+            self.say(tr.t("This session has no tool changes; {key} shows everything again.", key=key))
 
     # -- panes and inspector
 
@@ -234,10 +251,13 @@ class SessionScreen(LinkedPanes):
 
     def _selected_text(self) -> str:
         """The logical text of what is selected in the pane in focus."""
+        from tui.blocks.copy_text import node_copy, row_copy
+
+        tr = self.surroundings.tr
         if self.pane == "chat" and self.chat.cursor is not None:
             node = self.chat_model.item_of(self.chat.cursor)
-            return node_copy(chat_node(self.reading, node)) if node is not None else ""
-        return row_copy(self.reading, self.item) if self.item >= 0 else ""
+            return node_copy(chat_node(self.reading, node), tr) if node is not None else ""
+        return row_copy(self.reading, self.item, tr) if self.item >= 0 else ""
 
     async def action_copy(self) -> None:
         await self._copy(self._selected_text())
@@ -266,5 +286,9 @@ class SessionScreen(LinkedPanes):
             self._search.close()
         elif self.inspector.display:
             self.hide_inspector()
-        else:
+        elif len(self.dsh_app.screen_stack) > 1:
             self.leave()
+        else:
+            # Nothing lies behind: a key pressed once too often must not end the program.
+            tr, key = self.surroundings.tr, self.surroundings.key("quit")
+            self.say(tr.t("Nothing is open that could be closed; {key} leaves dsh-tui.", key=key))

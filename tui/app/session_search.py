@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, TypeAlias
 
-from tui.app.search_bar import SearchBar
+from tui.app.search_bar import SESSION_HINT, SearchBar
 from tui.blocks.wording import node_text
 from tui.nodes.chat_nodes import chat_node
-from tui.nodes.search import Query, Search
 
 if TYPE_CHECKING:
     from textual.worker import Worker
 
     from tui.app.session_screen import SessionScreen
+    from tui.nodes.search import Search
 
 _SLICE_SECONDS = 0.008
 Place: TypeAlias = tuple[int, int | None]
@@ -31,16 +31,23 @@ class SearchController:
         self._origin = 0
         self._text = ""
         self._worker: Worker[None] | None = None
+        self._is_fresh = False
+        """The hit shown is the one that typing went to."""
 
     @property
     def is_open(self) -> bool:
         return self._bar is not None
 
+    @property
+    def is_typing(self) -> bool:
+        """Whether keys go into the bar's field."""
+        return self._bar is not None and self._bar.is_typing
+
     def open(self) -> None:
         """Show the bar, or let keys go into it again; hits are looked for from where one is."""
         self._origin = self._screen.selected_row
         if self._bar is None:
-            self._bar = SearchBar(self._screen.surroundings, id="search")
+            self._bar = SearchBar(self._screen.surroundings, hint=SESSION_HINT, id="search")
             self._screen.mount(self._bar, before="#foot")
             self._screen.call_after_refresh(self._bar.type)
         else:
@@ -60,6 +67,7 @@ class SearchController:
         """Search for another text."""
         self._stop()
         self._places, self._at, self._text = [], -1, text
+        self._is_fresh = True
         self._screen.mark_matches("")
         if not text.strip():
             self._show(None)
@@ -67,8 +75,22 @@ class SearchController:
         self._show(0.0)
         self._worker = self._screen.run_worker(self._run(text), group="search", exclusive=True)
 
+    def accept(self) -> None:
+        """Stay at the hit that typing went to; go to the next one where it has been seen already."""
+        if self._is_fresh and self._at >= 0:
+            self._is_fresh = False
+        else:
+            self.step(1)
+
+    def renew(self) -> None:
+        """Take the screen's language."""
+        if self._bar is not None:
+            self._bar.renew(self._screen.surroundings)
+            self._show(None if self._worker is None else 0.0)
+
     def step(self, by: int) -> None:
         """Go to the next or the previous hit, around the ends."""
+        self._is_fresh = False
         if not self._places:
             return
         if self._at < 0:
@@ -94,6 +116,8 @@ class SearchController:
             # The tail alone would hide earlier hits.
             await asyncio.sleep(0.05)
         reading, tr = screen.reading, screen.surroundings.tr
+        from tui.nodes.search import Query, Search
+
         query = Query.parse(text)
         search = Search(reading, query, lambda node: node_text(tr, chat_node(reading, node)))
         shown = 0
@@ -114,6 +138,8 @@ class SearchController:
         first = not self._places and bool(places)
         self._places = places
         if first:
+            from tui.nodes.search import Query
+
             self._screen.mark_matches(Query.parse(self._text).needle)
             self._at = self._first_from(self._origin, 1)
             self._go()

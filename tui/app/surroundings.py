@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tui.app.actions import Keys
+from tui.app.actions import Keys, key_name
 from tui.i18n import Translator
 
 
@@ -16,3 +16,8 @@ class Surroundings:
     tr: Translator
     keys: Mapping[str, Keys]
     ascii_only: bool = False
+
+    def key(self, action: str) -> str:
+        """The first key of an action as the reader's keyboard calls it; "" for one off the keyboard."""
+        keys = self.keys[action]
+        return key_name(keys[0], self.tr, ascii_only=self.ascii_only) if keys else ""

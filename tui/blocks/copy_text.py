@@ -1,7 +1,7 @@
 """What copying gives: the logical text of a node or record, never the cells of the screen.
 
 Prompts, answers and reasoning as they were written; calls as name, arguments and result; all others as the
-sentence they show followed by what they hold. In English: what is copied is often pasted for somebody else.
+sentence they show followed by what they hold.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 from tui.blocks.wording import node_text, row_text
-from tui.i18n import Translator, translator
+from tui.i18n import Translator
 from tui.nodes import chat as c
 from tui.nodes.chat_nodes import content_of, message_of
 from tui.nodes.notices import ToolLine, ToolNotice
@@ -20,9 +20,9 @@ from tui.session.json_text import well_formed
 from tui.session.json_value import as_array, as_object, as_text
 
 
-def node_copy(node: c.ChatNode) -> str:
+def node_copy(node: c.ChatNode, tr: Translator) -> str:
     """The whole text of a node; well-formed Unicode, controls and markup as they stand in the log."""
-    return well_formed(_node(node, translator("en")))
+    return well_formed(_node(node, tr))
 
 
 def _node(node: c.ChatNode, tr: Translator) -> str:
@@ -115,11 +115,10 @@ def pretty(value: Any) -> str:
         return compact(value)
 
 
-def row_copy(reading: Reading, index: int) -> str:
+def row_copy(reading: Reading, index: int, tr: Translator) -> str:
     """The text of a trajectory row: what its record says, whole, or the line that it shows."""
     row = trajectory_row(reading, index)
     event = reading.log.event(row.row)
-    tr = translator("en")
     if row.tool_notice is not None:
         return well_formed(notice_copy(tr, row.tool_notice))
     if row.kind in ("user", "system", "context"):

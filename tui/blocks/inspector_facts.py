@@ -9,11 +9,10 @@ from tui.blocks.glyphs import mark
 from tui.blocks.layout import Layout, heading, text_rows
 from tui.blocks.notice_body import notice_rows
 from tui.blocks.text import EMPTY, Line, Span
-from tui.blocks.trajectory_layout import row_mark
+from tui.blocks.trajectory_layout import row_kind_name, row_mark
 from tui.blocks.wording import (
     cause_text,
     damage_text,
-    kind_name,
     row_gist,
     row_title,
     source_name,
@@ -40,7 +39,7 @@ def summary_rows(reading: Reading, row: TrajectoryRow, layout: Layout) -> list[L
     """All facts of a row."""
     tr = layout.tr
     sign = mark(row_mark(row), layout.ascii)
-    title = [Span(kind_name(tr, row.kind), f"{sign.role} bold"), Span("  "), Span(row_title(tr, row), "bold")]
+    title = [Span(row_kind_name(tr, row), f"{sign.role} bold"), Span("  "), Span(row_title(tr, row), "bold")]
     rows = heading(layout, [Span(f"{sign.text} ", sign.role)], title, wraps=True)
     facts = _place(reading, row, tr) + _times(reading, row, tr) + _model(reading, row, tr)
     facts += _tool(reading, row, tr) + _failure(reading, row, tr)

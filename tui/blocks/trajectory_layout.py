@@ -77,11 +77,11 @@ def row_line(row: TrajectoryRow, layout: Layout, *, columns: Columns | None = No
 
 def _cropped(row: TrajectoryRow, left: Line, room: int) -> Line:
     """A row in its room: no stump of what it says, and of a tool its own name rather than its server."""
-    if left.cells > room and len(left.spans) > 2 and left.spans[-2].text == "  ":
-        about = line(*left.spans[:-2])
-        if room < about.cells + 2 + _STUMP:
-            left = about
-    if row.kind == "tool" and left.cells > room:
+    says = len(left.spans) > 2 and left.spans[-2].text == "  "
+    about = line(*left.spans[:-2]) if says else left
+    if left.cells > room and room < about.cells + 2 + _STUMP:
+        left = about
+    if row.kind == "tool" and about.cells > room:
         left = line(*(span for span in left.spans if not span.text.endswith(" · ")))
     return crop(left, room)
 
@@ -95,6 +95,12 @@ def row_mark(row: TrajectoryRow) -> str:
     if row.kind == "failure" and row.status != "failed":
         return "interrupted"
     return row.kind
+
+
+def row_kind_name(tr: Translator, row: TrajectoryRow) -> str:
+    """What a row is called in the ledger and in the inspector."""
+    what = row_mark(row)
+    return kind_name(tr, what if what in ("tool-change", "interrupted") else row.kind)
 
 
 def turn_rule(turn: Turn, layout: Layout) -> Line:
@@ -141,8 +147,7 @@ def _left(row: TrajectoryRow, layout: Layout, columns: Columns) -> Line:
     role = _role(row, sign.role)
     spans.append(Span(f"{sign.text} ", role))
     if columns.kind:
-        name = kind_name(tr, what if what in ("tool-change", "interrupted") else row.kind)
-        spans.append(Span(fit(name, columns.kind), role))
+        spans.append(Span(fit(row_kind_name(tr, row), columns.kind), role))
     bar = mark("replaced", layout.ascii).text if row.replaced else " "
     spans.append(Span(bar, "faint"))
     if row.parent_call_id is not None:

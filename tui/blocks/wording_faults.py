@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tui.blocks.clean import clean_line
 from tui.blocks.wording_names import cause_text, name_text
+from tui.blocks.wording_reasons import reason_text
 from tui.i18n import Translator
 from tui.session.damage import Damage
 from tui.session.errors import SessionError
@@ -11,7 +14,7 @@ from tui.session.errors import SessionError
 
 def damage_text(tr: Translator, damage: Damage) -> str:
     """One sentence: what is wrong, where, and what became of it."""
-    reason = clean_line(damage.reason)
+    reason, fields = reason_text(tr, damage.reason), damage.fields
     match damage.code:
         case "torn-tail":
             what = tr.t("The end of the log is cut off; everything before it is shown.")
@@ -28,24 +31,33 @@ def damage_text(tr: Translator, damage: Damage) -> str:
         case "bad-event":
             what = tr.t("An event has another shape than its type says: {reason}.", reason=reason)
         case "seq-repeat":
-            what = tr.t("A number is used twice: {reason}.", reason=reason)
+            what = tr.t("A number is used twice: event {found} follows {previous}.", **_numbers(fields))
         case "seq-rewind":
-            what = tr.t("The numbers run back: {reason}.", reason=reason)
+            what = tr.t("The numbers run back: event {found} follows {previous}.", **_numbers(fields))
         case "seq-hole":
-            what = tr.t("Numbers are missing: {reason}.", reason=reason)
+            what = tr.n(
+                "A gap in the numbers: event {found} follows {previous}, {n} is missing.",
+                "A gap in the numbers: event {found} follows {previous}, {n} are missing.",
+                _count(fields, "found") - _count(fields, "expected"),
+                **_numbers(fields),
+            )
         case "unknown-event":
             what = tr.t(
-                "An event type is not known and not marked as ignorable ({reason}); "
+                "The event type {type} is not known and not marked as ignorable; "
                 "what is shown may not be the whole story.",
-                reason=reason,
+                type=name_text(str(fields.get("type", ""))) or "?",
             )
+        case "encoding-mismatch":
+            what = tr.t("The log is compressed with zstd, although its name does not end in .zstd.")
+            if damage.frame_offset is None:
+                what = tr.t("The log is plain text, although its name ends in .zstd.")
         case "bad-header":
             what = tr.t("The header of the log is not as it should be: {reason}.", reason=reason)
         case "version-mismatch":
             what = tr.t(
                 "The file name says format {named}, the header says {version}.",
-                named=damage.fields.get("named", "?"),
-                version=damage.fields.get("version", "?"),
+                named=fields.get("named", "?"),
+                version=fields.get("version", "?"),
             )
         case "truncated":
             what = tr.t("The file became shorter while it was read.")
@@ -57,16 +69,35 @@ def damage_text(tr: Translator, damage: Damage) -> str:
 def damage_place(tr: Translator, damage: Damage) -> str:
     """Where a fault is, in brackets."""
     line = tr.number(damage.line)
+    length = _count(damage.fields, "bytes")
+    if damage.frame_offset is not None and length > 0:
+        first = damage.frame_offset
+        return tr.t(
+            "(line {line}, bytes {first} to {last} of the file)",
+            line=line,
+            first=tr.number(first),
+            last=tr.number(first + length - 1),
+        )
     if damage.frame_offset is not None:
         return tr.t("(line {line}, frame at byte {byte})", line=line, byte=tr.number(damage.frame_offset))
     return tr.t("(line {line}, byte {byte})", line=line, byte=tr.number(damage.offset))
+
+
+def _numbers(fields: Mapping[str, int | str]) -> dict[str, str]:
+    """Sequence numbers as they are shown everywhere: without separators."""
+    return {name: str(fields.get(name, "?")) for name in ("found", "previous")}
+
+
+def _count(fields: Mapping[str, int | str], name: str) -> int:
+    value = fields.get(name, 0)
+    return value if isinstance(value, int) else 0
 
 
 def error_text(tr: Translator, error: SessionError) -> str:
     """One sentence: which file, what is wrong with it, what to do."""
     fields = error.fields
     path = clean_line(str(fields.get("path", "")))
-    detail = clean_line(str(fields.get("detail", "")))
+    detail = reason_text(tr, str(fields.get("detail", "")))
     argument = clean_line(str(fields.get("argument", "")))
     version = fields.get("version", "?")
     match error.code:

@@ -27,6 +27,9 @@ class WrongCall(Exception):
     def sentence(self, tr: Translator) -> str:
         """Return one sentence that ends with where to read on."""
         reason = tr.t(self.message, **self.fields)
+        if "near" in self.fields:
+            # The one word that was meant says more than the way to the help.
+            return tr.t("{program}: {reason}", program=PROGRAM, reason=reason)
         return tr.t("{program}: {reason}; `{program} -h` shows the commands", program=PROGRAM, reason=reason)
 
 
@@ -106,7 +109,7 @@ def _command_options(found: Command, words: Sequence[str]) -> dict[str, Any]:
         if not sessions:
             raise WrongCall(N_("`{command}` needs a TASK"), command=found.name)
         return {**options, "task": sessions}
-    if found.needs_session and not sessions:
+    if found.needs_session and not any(sessions):
         raise WrongCall(N_("`{command}` needs a SESSION"), command=found.name)
     if len(sessions) > found.needs_session:
         surplus = sessions[int(found.needs_session)]

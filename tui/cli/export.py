@@ -45,3 +45,5 @@ def _refusal(tr: Translator, error: OutputRefused) -> str:
             )
         case "is-a-folder":
             return tr.t("{file}: is a folder; name a file.", file=error.path)
+        case "no-folder":
+            return tr.t("{file}: there is no folder {folder}.", file=error.path, folder=error.path.parent)

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from tui.cli.run import OK, Refused, Run, say
-from tui.cli.session_reading import found, read
+from tui.cli.session_reading import found, reached, read
 from tui.export import Export, write_export
 from tui.i18n import Translator
 from tui.nodes.reading import Reading
@@ -50,6 +50,7 @@ def _shown(run: Run, session: ResolvedSession, view: str, at: int | None) -> int
 
         return open_session(session.path, view=view, at=at, settings=run.settings)
     reading = read(session, run)
+    at = reached(reading, at, run)
     first = 0
     if at is not None:
         first = _position(reading, view, at)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from time import monotonic
 
-from tui.cli.run import Run, is_terminal
+from tui.cli.run import Run, complain, is_terminal
 from tui.nodes.reading import Reading
 from tui.session.store import ResolvedSession, resolve_address
 
@@ -34,3 +34,15 @@ def read(session: ResolvedSession, run: Run) -> Reading:
     if shown:
         sys.stderr.write("\r" + " " * (2 * len(shown)) + "\r")
     return reading
+
+
+def reached(reading: Reading, at: int | None, run: Run) -> int | None:
+    """The number that was asked for; the last one there is, with a word about it, if it is beyond that."""
+    log = reading.log
+    if at is None or log.rows_of_seq(at):
+        return at
+    last = next((log.seq(row) for row in range(len(log) - 1, -1, -1) if log.seq(row) >= 0), -1)
+    if at <= last or last < 0:
+        return at
+    complain(run.tr.t("There is no event {seq}; the last one is {last}.", seq=at, last=last))
+    return last

@@ -107,7 +107,7 @@ def _table(shelves: tuple[Shelf, ...], tr: Translator) -> list[str]:
         tr.t("Events"),
         tr.t("Models"),
         tr.t("Tool changes"),
-        tr.t("Id"),
+        tr.t("ID"),
         tr.t("State"),
     )
     rows = [head, *(_cells(shelf.row, depth, tr, now) for shelf, depth in _walk(shelves))]

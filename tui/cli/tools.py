@@ -9,7 +9,7 @@ from tui.blocks.clean import clean_line
 from tui.blocks.glyphs import GLYPHS
 from tui.blocks.wording_notices import clauses
 from tui.cli.run import OK, Run, say
-from tui.cli.session_reading import found, read
+from tui.cli.session_reading import found, reached, read
 from tui.export.inventory import InventoryTool, header_in_force, inventory, inventory_entries
 from tui.export.json_text import present, write_document
 from tui.export.output import utf8_writer
@@ -25,6 +25,7 @@ def tools(run: Run) -> int:
     """Print the inventory as a table or as JSON."""
     session, at = found(run)
     reading = read(session, run)
+    at = reached(reading, at, run)
     listed = inventory(reading, at)
     if run.options.get("json"):
         head = {"session": session_member(reading), **present(at=at)}

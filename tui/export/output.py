@@ -12,7 +12,7 @@ from typing import Literal, TextIO
 from tui.session.naming import SESSIONS
 from tui.session.store import Homes
 
-Refusal = Literal["inside-home", "session-log", "is-a-folder"]
+Refusal = Literal["inside-home", "session-log", "is-a-folder", "no-folder"]
 
 
 class OutputRefused(Exception):
@@ -25,7 +25,8 @@ class OutputRefused(Exception):
 
 
 def check_place(path: Path, homes: Homes, log: Path) -> None:
-    """Raise OutputRefused for the session's own log, for anything inside a home, and for a folder."""
+    """Raise OutputRefused for the session's own log, for anything inside a home, for a folder, and for a
+    file in a folder that is not there."""
     target = Path(os.path.realpath(path))
     if target == Path(os.path.realpath(log)) or _same_file(target, log):
         raise OutputRefused(path, "session-log")
@@ -37,13 +38,20 @@ def check_place(path: Path, homes: Homes, log: Path) -> None:
         raise OutputRefused(path, "inside-home")
     if target.is_dir():
         raise OutputRefused(path, "is-a-folder")
+    if not target.parent.is_dir():
+        raise OutputRefused(path, "no-folder")
 
 
 @contextmanager
 def whole_file(path: Path) -> Generator[Callable[[str], object]]:
     """Give a function that writes text; the file appears, or replaces an old one, when all is written."""
     target = Path(os.path.realpath(path))
-    handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent)
+    except OSError as error:
+        # The reader named the file, not the one it is written under first.
+        error.filename = str(path)
+        raise
     try:
         with open(handle, "w", encoding="utf-8", newline="\n") as stream:
             os.chmod(name, _mode_of(target))

@@ -167,7 +167,13 @@ class LogReader:
             row = index.append(UNKNOWN_CODE, record.seq, record.time, offset, len(line))
             index.unknown[row] = record
             if not record.ignorable and not record.known:
-                self._note(row, "unknown-event", offset, f"unknown event type {record.type_name[:80]!r}", {})
+                self._note(
+                    row,
+                    "unknown-event",
+                    offset,
+                    f"unknown event type {record.type_name[:80]!r}",
+                    {"type": record.type_name[:80]},
+                )
         else:
             row = index.append(record.code, record.seq, record.time, offset, len(line))
         if problem:
