@@ -197,9 +197,7 @@ async def test_prompt_and_tools_that_change_in_mid_turn_follow_the_results(
         assert comparable(mine) == comparable(recorded)
 
 
-async def test_strictly_a_refused_record_is_sent_again_and_again(
-    tmp_path: Path, shared: Path
-) -> None:
+async def test_strictly_a_refused_record_is_sent_again_and_again(tmp_path: Path, shared: Path) -> None:
     folder = shared / "spec" / "wire" / "rejected-400-persistent"
     recorded = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
     text = "messages.3: tool_addition blocks are not supported on this route"
