@@ -14,7 +14,20 @@ from pathlib import Path
 
 from tests.benchmarks.measure import Figure
 
-BENCHES = ("cli", "fold", "append", "projection", "start", "gap", "browse", "memory", "idle")
+BENCHES = (
+    "cli",
+    "fold",
+    "append",
+    "projection",
+    "requests",
+    "loop",
+    "start",
+    "gap",
+    "browse",
+    "stream",
+    "memory",
+    "idle",
+)
 
 
 def _row(figure: Figure) -> str:

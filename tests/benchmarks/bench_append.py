@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import process_time
@@ -26,15 +26,14 @@ def turns(writer: SessionWriter, count: int) -> None:
     for _ in range(count):
         converse(writer, writer.last_turn + 1)
         if len(writer.derive_messages()) > _SURFACE:
-            condense(writer)
+            nodes = writer.surface.nodes()[1:]
+            condense(writer, nodes[: len(nodes) // 2 // 3 * 3])
         writer.tool_history()
         writer.flush_now()
 
 
-def condense(writer: SessionWriter) -> None:
-    """Replace the older half of the surface by a checkpoint."""
-    nodes = writer.surface.nodes()[1:]
-    nodes = nodes[: len(nodes) // 2 // 3 * 3]
+def condense(writer: SessionWriter, nodes: Sequence[int]) -> None:
+    """Replace some nodes of the surface by a checkpoint."""
     name = f"k{writer.next_seq}"
     opened = writer.append("compaction/start", {"compactionId": name, "turn": None})
     made = writer.append(
@@ -43,7 +42,7 @@ def condense(writer: SessionWriter) -> None:
             "compactionId": name,
             "summary": [text("The north bed is at 37%.")],
             "shadowedRange": {"start": nodes[0], "end": nodes[-1]},
-            "shadowedSeqs": nodes,
+            "shadowedSeqs": [*nodes],
             "shadowedTokenCount": 99,
             "provider": "creek",
             "model": "minnow-2",

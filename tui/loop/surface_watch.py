@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui.loop.context import is_context
+from tui.loop.context import SOURCE, is_context
 from tui.loop.messages import Message, text_of
 from tui.loop.prompt import SystemNode
 from tui.session.events import Event
@@ -18,7 +18,6 @@ class SurfaceWatch:
         self._generation: int | None = None
         self._nodes: list[SystemNode] = []
         self._context: Message | None = None
-        self._existed = False
         self._begins_foreign = False
         self._is_empty = True
         writer.subscribe(self._observe)
@@ -44,13 +43,7 @@ class SurfaceWatch:
     @property
     def context_existed(self) -> bool:
         """Whether the session ever had a runtime context, shadowed ones included."""
-        self._refresh()
-        if not self._existed:
-            self._existed = any(
-                event.type == "user/message" and is_context(message_of(event))
-                for event in self._writer.events
-            )
-        return self._existed
+        return SOURCE in self._writer.state.message_sources
 
     def _observe(self, event: Event) -> None:
         if event.surface_op == "append" and self._generation == self._writer.surface.content_generation:
@@ -76,4 +69,3 @@ class SurfaceWatch:
             self._nodes.append(SystemNode(event.seq, text_of(message)))
         elif event.type == "user/message" and is_context(message):
             self._context = message
-            self._existed = True

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tui.session.events import Event
-from tui.session.json_value import as_object
+from tui.session.json_value import as_object, as_text
 from tui.session.log_header import LogHeader
 from tui.session.own_records import TOOL_UPDATE_DOWNGRADE
 from tui.session.request_messages import RequestMessages
@@ -53,10 +53,13 @@ class SessionState:
         """The working directory in force."""
         self.settings: Final[dict[str, dict[str, Any]]] = {}
         """The latest payload of each event type that is a setting of the session (session-format §4.10)."""
+        self.message_sources: Final[set[str]] = set()
+        """The kinds of source that user messages ever had, shadowed ones included."""
         self.own_records: Final[list[Event]] = []
         """Records of our own, in order."""
         self._records: Final[dict[str, Callable[[Event], None]]] = {
             **dict.fromkeys(_SETTINGS, self._setting),
+            "user/message": self._user_message,
             "request/header": self._header,
             "request/context": self._context,
             "session/title": self._title,
@@ -78,6 +81,9 @@ class SessionState:
         record = self._records.get(event.type)
         if record is not None:
             record(event)
+
+    def _user_message(self, event: Event) -> None:
+        self.message_sources.add(as_text(as_object(event.data.get("source")).get("kind")))
 
     def _header(self, event: Event) -> None:
         self.header_event = event
