@@ -29,14 +29,21 @@ class Projection(NamedTuple):
 
 
 def project_tool_updates(
-    messages: list[Message], tools: Tools | None, mode: ToolUpdateMode, history: ToolHistory | None
+    messages: list[Message],
+    tools: Tools | None,
+    mode: ToolUpdateMode,
+    history: ToolHistory | None,
+    *,
+    places: list[int] | None = None,
 ) -> Projection:
     """Return messages and declarations for a route with this tool update mode.
 
     `tools` are the active ones. Without history, or where the messages lack one of its updates, the active
-    tools are declared and no update is sent. Nothing that is given is changed. Spec §3.2.
+    tools are declared and no update is sent. Nothing that is given is changed. `places` tells where developer
+    messages stand, if the caller knows. Spec §3.2.
     """
-    places = _places(messages)
+    if places is None:
+        places = _places(messages)
     if mode is None:
         return Projection(_without(messages, places), _plain(tools))
     if history is None or not _holds_updates(messages, places, history):

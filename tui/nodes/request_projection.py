@@ -85,7 +85,9 @@ class ProjectedRequest:
 
 def project(request: RecordedRequest, mode: ToolUpdateMode) -> ProjectedRequest:
     """Return the request as a route with this mode is sent it."""
-    messages, tools = project_tool_updates(request.messages, request.tools, mode, request.history)
+    messages, tools = project_tool_updates(
+        request.messages, request.tools, mode, request.history, places=request.developers
+    )
     return ProjectedRequest(request=request, mode=mode, messages=messages, tools=tools)
 
 

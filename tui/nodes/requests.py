@@ -59,8 +59,8 @@ class RecordedRequest:
     """As `request/context` tells; None also where there is none."""
     lacks: tuple[Lack, ...]
     """What it needs and the log does not hold."""
-    nodes: Sequence[int] = ()
-    """The surface's nodes, by position in the order of adding."""
+    developers: list[int] | None = None
+    """Where developer messages stand, if that is known."""
 
     @property
     def provider(self) -> str:
@@ -105,10 +105,16 @@ class Requests:
 
     def number_of_seq(self, seq: int) -> int | None:
         """Return the number of the first request whose event is at or after a seq, else of the last one."""
-        reading = self.reading
+        return self.number_after(seq) or len(self) or None
+
+    def number_after(self, seq: int) -> int | None:
+        """Return the number of the first request whose event is at or after a seq."""
+        reading, positions = self.reading, self._positions()
         if not len(reading.log):
             return None
-        return self.number_at(max(0, reading.trajectory.index.at_row(reading.log.nearest_row(seq))))
+        item = max(0, reading.trajectory.index.at_row(reading.log.nearest_row(seq)))
+        found = bisect_left(positions, item)
+        return found + 1 if found < len(positions) else None
 
     def place(self, n: int) -> RequestPlace:
         """Return where a request stands. Raises IndexError for a number that there is not."""
@@ -162,13 +168,13 @@ class Requests:
             lacks.append("context")
         if self._is_damaged_before(row):
             lacks.append("damage")
+        developers: list[int] | None = None
         if place.kind == "compaction":
             config, part, missing = self._compaction(place, nodes, config)
             lacks += missing
             messages = [*self._derived(part, row), _instruction()]
         elif surface is not None:
-            messages = surface.messages(row)
-            nodes = list(nodes)
+            messages, developers = surface.messages(row)
         else:
             messages = self._derived(nodes, row)
         return RecordedRequest(
@@ -179,7 +185,7 @@ class Requests:
             history=log.histories.before(row) or _NO_HISTORY,
             system_prompt_update=context.system_prompt_update if context is not None else None,
             lacks=tuple(lacks),
-            nodes=nodes,
+            developers=developers,
         )
 
     def _derived(self, nodes: Sequence[int], row: int) -> list[Message]:
@@ -257,6 +263,7 @@ class _Surface:
         self._derived: list[Message | None] = []
         # What `_derived` comes to, while nothing but appending happened since.
         self._messages: list[Message] = []
+        self._developers: list[int] = []
         self._asked: set[str] = set()
         self._is_settled = True
         self._is_stale = False
@@ -287,21 +294,23 @@ class _Surface:
             self._derived = [self._log.message(node, row) for node in self.nodes]
             self._is_stale = True
 
-    def messages(self, row: int) -> list[Message]:
-        """Return the messages of a request at a row, in a list of their own."""
+    def messages(self, row: int) -> tuple[list[Message], list[int] | None]:
+        """Return the messages of a request at a row, in a list of their own, and where developer ones are."""
         if self._is_stale:
-            self._messages, self._asked = [], set()
+            self._messages, self._developers, self._asked = [], [], set()
             self._is_settled, self._is_stale = True, False
             for message in self._derived:
                 if message is not None:
                     self._append(message)
         if self._is_settled and not self._asked:
-            return list(self._messages)
-        return mended(self._messages, self._log.started_before(row))
+            return list(self._messages), list(self._developers)
+        return mended(self._messages, self._log.started_before(row)), None
 
     def _append(self, message: Message) -> None:
         self._messages.append(message)
         role = message.get("role")
+        if role == "developer":
+            self._developers.append(len(self._messages) - 1)
         if role == "tool":
             call_id = as_text(message.get("toolCallId"))
             if call_id in self._asked:
