@@ -47,7 +47,7 @@ bench: $(TESTS) $(CATALOGUES) ## measure speed and memory
 	@$(BIN)/python -m tests.benchmarks
 
 soak: $(TESTS) ## kill a writing process 200 times
-	@DSH_TUI_KILLS=200 $(PYTEST) -q tests/session/test_crash.py tests/loop/test_restoring.py
+	@DSH_TUI_KILLS=200 $(PYTEST) -q tests/session/test_crash.py tests/loop/test_killed.py
 
 interop: $(TESTS) $(INTEROP) ## let the real dsh resume sessions that we wrote
 	@DSH_TUI_INTEROP_PYTHON=$(abspath $(INTEROP)) $(PYTEST) -q -m interop tests/interop

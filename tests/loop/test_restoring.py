@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import os
-import random
 import shutil
-import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +28,6 @@ from tui.llm.script import Call, Think
 from tui.session.durable import Encoding
 from tui.session.forking import fork
 
-ROOT = Path(__file__).resolve().parents[2]
-KILLS = int(os.environ.get("DSH_TUI_KILLS", "20"))
 PROMPT = "You keep the moss garden."
 
 
@@ -176,51 +170,6 @@ async def test_a_copy_of_a_session_of_dsh_goes_on_under_our_own_prompt(tmp_path:
         await go_on(copy.writer.path, tmp_path / name, checker, prompt="You keep another garden.")
         rows = check_log(copy.writer.path)
         assert [row["data"]["reason"] for row in rows if row["type"] == "request/header"][-1] == "resume"
-
-
-def talk_until_killed(target: Path, rng: random.Random) -> tuple[Path | None, int]:
-    """Run a process that talks, kill it at a random moment; its log and the last seq it called durable."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.support.talk_until_killed", str(target)],
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-    )
-    assert process.stdout is not None
-    log: Path | None = None
-    durable = -1
-    limit = rng.randint(0, 6)
-    for line in process.stdout:
-        word, value = line.split(maxsplit=1)
-        if word == "log":
-            log = Path(value.strip())
-        else:
-            durable = int(value)
-        if limit == 0:
-            break
-        limit -= 1
-    process.send_signal(signal.SIGKILL)
-    rest = process.stdout.read()
-    process.wait()
-    for line in rest.splitlines(keepends=True):
-        if line.startswith("durable ") and line.endswith("\n"):
-            durable = int(line.split()[1])
-    return log, durable
-
-
-async def test_a_conversation_survives_any_kill(tmp_path: Path, shared: Path) -> None:
-    rng = random.Random(20)
-    target = tmp_path
-    log: Path | None = None
-    durable = -1
-    for _ in range(KILLS):
-        log, told = talk_until_killed(log if log is not None and log.exists() else target, rng)
-        durable = max(durable, told)
-        if log is not None and log.exists():
-            assert len(whole_lines(log)) - 1 > durable
-    assert log is not None
-    assert durable > 0
-    await go_on(log, tmp_path, wirecheck(shared))
 
 
 @pytest.mark.parametrize("encoding", ["none", "zstd"])
