@@ -11,6 +11,7 @@ from typing import Any
 from tests.support.app_driver import Driver, run_app, settings
 from tui.app.conversation import Conversation, Guide
 from tui.app.live_screen import LiveScreen
+from tui.llm.clock import SystemClock
 from tui.llm.providers import Providers
 from tui.llm.script import Answers, Script, ScriptedAnswer
 from tui.llm.scripted import ScriptedAdapter
@@ -21,16 +22,25 @@ from tui.session.writer import SessionWriter
 from tui.tools.approval import ApprovalService
 from tui.tools.hooks import Ask
 from tui.tools.registry import ToolRegistry
+from tui.tools.scope import Disposer
 from tui.tools.tool import Tool
 
 
-class Ticking:
-    """A clock of times that do not depend on the machine."""
+class Ticking(SystemClock):
+    """Times that do not depend on the machine: each look takes 100 ms. Waits are real."""
 
     def __init__(self) -> None:
         self.ms = 1_800_000_000_000
+        self.waits_left: int | None = None
+        """After so many waits the provider says nothing more; None: it goes on."""
 
-    def __call__(self) -> int:
+    async def sleep(self, seconds: float) -> None:
+        if self.waits_left is not None:
+            self.waits_left -= 1
+        stalls = self.waits_left is not None and self.waits_left < 0
+        await super().sleep(3_600 if stalls else seconds)
+
+    def now_ms(self) -> int:
         self.ms += 100
         return self.ms
 
@@ -40,6 +50,16 @@ class Talk(Driver):
 
     conversation: Conversation
     registry: ToolRegistry
+    clock: Ticking
+    disposers: dict[str, Disposer]
+    """What takes a tool away, by its name."""
+
+    def freeze(self) -> None:
+        """Let what is counted on the screen stand at a moment that does not depend on the machine."""
+        activity = self.live.feed.activity
+        self.clock.ms = activity.begun_ms + 4_200
+        activity.retry_at_ms = self.clock.ms + 3_000
+        self.live.activity.update()
 
     @property
     def live(self) -> LiveScreen:
@@ -103,8 +123,9 @@ async def talking(
     writer: SessionWriter | None = None,
 ) -> AsyncIterator[Talk]:
     """The app with a conversation open, as `dsh-tui chat` would show it."""
+    clock = Ticking()
     played = script if hasattr(script, "answer") else Answers(script)
-    adapter = ScriptedAdapter(played)  # pyright: ignore[reportArgumentType]
+    adapter = ScriptedAdapter(played, clock)  # pyright: ignore[reportArgumentType]
     providers = Providers([adapter])
     if writer is None:
         writer = SessionWriter.create(
@@ -112,16 +133,21 @@ async def talking(
             "/srv/demo",
             session_id="session-00000000-0000-4000-8000-000000000001",
             encoding="none",
-            now=Ticking(),
+            now=clock.now_ms,
         )
     approvals = ApprovalService("ask", None, writer.append)
     registry = ToolRegistry(approval=approvals)
-    for each in tools:
-        registry.register(each)
+    disposers = {each.name: registry.register(each) for each in tools}
     selection = Selection(provider=adapter.provider, model=model)
-    agent = Agent(writer, providers, registry, AgentOptions(selection=selection, write_title=False))
+    options = AgentOptions(selection=selection, write_title=False, clock=clock, draw=lambda: 0.5)
+    agent = Agent(writer, providers, registry, options)
     conversation = Conversation(
-        agent=agent, writer=writer, providers=providers, approvals=approvals, guide=guide
+        agent=agent,
+        writer=writer,
+        providers=providers,
+        approvals=approvals,
+        guide=guide,
+        now_ms=lambda: clock.ms,
     )
     try:
         async with run_app(
@@ -129,6 +155,7 @@ async def talking(
         ) as driver:
             talk = Talk(driver.app, driver.pilot)
             talk.conversation, talk.registry = conversation, registry
+            talk.clock, talk.disposers = clock, disposers
             await talk.until(lambda: isinstance(talk.top, LiveScreen) and talk.live.composer.has_focus)
             yield talk
     finally:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import time
 from typing import Final, Literal, TypeAlias
 
 from textual.timer import Timer
@@ -154,14 +153,13 @@ class ActivityLine(StatusBar):
         self,
         activity: Activity,
         surroundings: Surroundings,
-        now_ms: Callable[[], int] = lambda: int(time() * 1000),
+        now_ms: Callable[[], int],
     ) -> None:
         super().__init__(ascii_only=surroundings.ascii_only, id="activity")
         self._activity = activity
         self._surroundings = surroundings
         self._now_ms = now_ms
         self._timer: Timer | None = None
-        self._frame = 0
         self._rest: tuple[Span, ...] = ()
         """What is said while nothing runs."""
 
@@ -184,14 +182,10 @@ class ActivityLine(StatusBar):
         """Show what is going on now; a timer runs exactly while something is."""
         runs = self._activity.phase != "idle"
         if runs and self._timer is None:
-            self._timer = self.set_interval(1 / FRAMES_A_SECOND, self._tick)
+            self._timer = self.set_interval(1 / FRAMES_A_SECOND, self._draw)
         elif not runs and self._timer is not None:
             self._timer.stop()
             self._timer = None
-        self._draw()
-
-    def _tick(self) -> None:
-        self._frame += 1
         self._draw()
 
     def _draw(self) -> None:
@@ -204,7 +198,7 @@ class ActivityLine(StatusBar):
         asks = bool(activity.question)
         signs = _ASCII_SPINNER if self._surroundings.ascii_only else _SPINNER
         sign = (
-            mark("approval", self._surroundings.ascii_only).text if asks else signs[self._frame % len(signs)]
+            mark("approval", self._surroundings.ascii_only).text if asks else signs[now * FRAMES_A_SECOND // 1000 % len(signs)]
         )
         role = "retry" if activity.phase == "retry" else "approval" if asks else "accent"
         left = [Piece((Span(f"{sign} ", role), Span(told, role)), keep=100)]

@@ -9,7 +9,7 @@ from typing import Protocol
 from tui.i18n import Translator
 from tui.llm.providers import Providers
 from tui.loop.agent import Agent
-from tui.session.writer import SessionWriter
+from tui.session.writer import SessionWriter, now_ms
 from tui.tools.approval import ApprovalService
 
 
@@ -38,6 +38,8 @@ class Conversation:
     providers: Providers
     approvals: ApprovalService | None = None
     guide: Guide | None = None
+    now_ms: Callable[[], int] = now_ms
+    """The clock of what is counted on the screen."""
     notices: list[str] = field(default_factory=list[str])
     """Sentences to be said at the beginning."""
     closers: list[Callable[[], Awaitable[None]]] = field(default_factory=list[Callable[[], Awaitable[None]]])

@@ -72,7 +72,7 @@ class LiveScreen(SessionScreen):
         self._trajectory_feed = PaneFeed(self.trajectory_model)
         self.queue = QueueStrip(surroundings)
         self.approval = ApprovalPanel(surroundings)
-        self.activity = ActivityLine(self.feed.activity, surroundings)
+        self.activity = ActivityLine(self.feed.activity, surroundings, conversation.now_ms)
         self.composer = Composer(surroundings, self._earlier_prompts())
         self._prompt_mark = StatusBar(ascii_only=ascii_only, id="composer-mark")
         self._unsubscribe = [

@@ -47,6 +47,7 @@ class TailBlock:
         self._stream: StreamLayout | None = None
         self._lines: CleanLines | None = None
         self._plain: PlainRows | None = None
+        self._final: tuple[int, list[Line]] | None = None
 
     @property
     def text(self) -> str:
@@ -77,6 +78,13 @@ class TailBlock:
         self._fresh = []
         return self._stream
 
+    def finished_rows(self, layout: Layout) -> list[Line]:
+        """The rows of the whole block as Markdown; nothing is fed any more."""
+        if self._final is None or self._final[0] != layout.width:
+            self._final = (layout.width, self.stream(layout).finish())
+            self._stream = None
+        return self._final[1]
+
     def plain_rows(self, layout: Layout) -> list[Line]:
         """The block as plain rows."""
         if self._plain is None or self._lines is None or self._width != layout.width:
@@ -99,6 +107,11 @@ class LiveTail:
 
     def __len__(self) -> int:
         return len(self.blocks)
+
+    @property
+    def characters(self) -> int:
+        """Characters that came so far."""
+        return sum(block.characters for block in self.blocks)
 
     def clear(self) -> None:
         """Forget the answer: it was recorded or given up."""
@@ -161,7 +174,7 @@ class LiveTail:
             self._finished[seq, position] = block
             while len(self._finished) > _KEPT_ANSWERS:
                 self._finished.popitem(last=False)
-        return block.stream(layout).rows()
+        return block.finished_rows(layout)
 
     def rows(self, at: int, layout: Layout) -> list[Line]:
         """The rows of a block with the blank one above it; `layout.previous` stands above the first."""
