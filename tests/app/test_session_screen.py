@@ -803,3 +803,29 @@ async def test_a_call_without_result_says_so_in_its_place(shared: Path, case: st
     log = log_under(shared / "bugs/cases/B12-orphan-calls/home" / case)
     async with session_app(log, size=(140, 60)) as driver:
         assert "no result recorded" in driver.text()
+
+
+# -- the line at the top
+
+
+async def test_a_title_of_any_length_leaves_room_for_the_rest_and_says_that_it_is_cut(tmp_path: Path) -> None:
+    lines = MANY.read_text(encoding="utf-8").splitlines(keepends=True)
+    words = "Read the fern bed and"
+    assert any(words in line for line in lines if '"session/title"' in line)
+    log = tmp_path / "session.v4.jsonl"
+    log.write_text(
+        "".join(lines).replace(f'"title":"{words}"', '"title":"' + "苔藓 moss " * 40 + '"'), "utf-8"
+    )
+    for size in (WIDE, NARROW, (20, 5)):
+        async with session_app(log, size=size) as driver:
+            assert "苔藓 moss" in driver.head() and "…" in driver.head()
+            if size != (20, 5):
+                assert "deepseek-flash" in driver.head() and "14 tools" in driver.head()
+
+
+async def test_a_session_without_events_says_so(tmp_path: Path) -> None:
+    log = tmp_path / "session.v4.jsonl"
+    log.write_bytes(MANY.read_bytes().split(b"\n")[0] + b"\n")
+    async with session_app(log) as driver:
+        await driver.until(lambda: driver.reading.complete)
+        assert "no events yet" in driver.head() and "…" not in driver.head()

@@ -129,12 +129,16 @@ def piece(text: str, keep: int = 0) -> Piece:
     return Piece((Span(text),), keep)
 
 
+def told(shown: Piece) -> str:
+    return "".join(span.text for span in shown.spans)
+
+
 def test_the_status_line_drops_whole_pieces_in_a_fixed_order() -> None:
     left = [piece("model", 3), piece("route", 1)]
     right = [piece("14 tools", 2), piece("54%", 4)]
     kept = []
     for width in range(40, 0, -1):
-        shown = [p.spans[0].text for side in fitting(left, right, width) for p in side]
+        shown = [told(p) for side in fitting(left, right, width) for p in side]
         assert len("  ".join(shown)) <= width
         if not kept or kept[-1] != shown:
             kept.append(shown)
@@ -143,7 +147,23 @@ def test_the_status_line_drops_whole_pieces_in_a_fixed_order() -> None:
         ["model", "14 tools", "54%"],
         ["model", "54%"],
         ["54%"],
-        [],
+        ["5…"],
+        ["…"],
+    ]
+
+
+def test_what_may_be_of_any_length_is_cut_before_the_line_loses_it() -> None:
+    title = Piece((Span("A title that goes on and on", "title"),), keep=9, least=10)
+    shown = [
+        [told(found) for side in fitting([title], [piece("model", 5)], width) for found in side]
+        for width in (40, 30, 17, 16, 8)
+    ]
+    assert shown == [
+        ["A title that goes on and on", "model"],
+        ["A title that goes on a…", "model"],
+        ["A title t…", "model"],
+        ["A title that go…"],
+        ["A title…"],
     ]
 
 

@@ -179,7 +179,7 @@ def test_a_failure_gives_the_plain_reason_and_the_code(code: str, en: str) -> No
         ("aborted", "user", "Stopped by the user", "用户已停止"),
         ("aborted", "parent", "Stopped by the parent session", "已被父会话停止"),
         ("aborted", "a new cause", "Stopped (a new cause)", "已停止（a new cause）"),
-        ("max-tokens", "", "Cut off: output token limit reached", "截断：已达到输出 token 上限"),
+        ("max-tokens", "", "The turn ended at the output token limit", "本轮达到输出 token 上限后结束"),
         ("blocked", "", "Blocked by a hook before the first step", "首个步骤前被钩子拦截"),
         ("postponed", "", "Ended: postponed", "结束：postponed"),
     ],

@@ -462,7 +462,7 @@ class LinkedPanes(Screen[None]):
     def _show_foot(self) -> None:
         surroundings = self.surroundings
         if self._notice:
-            self._foot.show([Piece((Span(self._notice, "warning"),), keep=100)])
+            self._foot.show([Piece((Span(self._notice, "warning"),), keep=100, least=1)])
             return
         right: list[Piece] = []
         view = self._view(self.pane)

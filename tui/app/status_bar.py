@@ -1,14 +1,15 @@
 """One line of pieces, some at the left, some at the right, that drops whole pieces when there is no room.
 
-Nothing is ever cut inside a word: the piece that matters least goes first, then the next, in an order that
-does not depend on the width, so that what stays on a narrow screen is always a subset of what a wide one
-shows.
+The piece that matters least goes first, then the next, in an order that does not depend on the width, so
+that what stays on a narrow screen is always a subset of what a wide one shows. Only what is of any length
+(titles, sentences) is cut, with an ellipsis, and so is the last piece there is: a line is never empty for
+want of room.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.segment import Segment
 from textual.strip import Strip
@@ -16,34 +17,54 @@ from textual.widget import Widget
 
 from tui.app.strips import RoleStyles
 from tui.blocks.cells import cell_len
-from tui.blocks.text import Span, line, to_ascii
+from tui.blocks.text import Span, crop, line, to_ascii
 
 GAP_CELLS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of the line that is shown whole or not at all.
+    """A part of the line that is shown whole or not at all, unless it may be cut.
 
-    `keep` orders the dropping: the lowest goes first, and among equals the rightmost.
+    `keep` orders the dropping: the lowest goes first, and among equals the rightmost. `least` are the cells
+    down to which it may be cut; 0 for a piece that is whole or gone.
     """
 
     spans: tuple[Span, ...]
     keep: int = 0
+    least: int = 0
 
     @property
     def cells(self) -> int:
         """The width in cells."""
         return sum(cell_len(span.text) for span in self.spans)
 
+    @property
+    def fewest(self) -> int:
+        """The cells it cannot do without."""
+        return min(self.cells, self.least) if self.least else self.cells
+
+    def cut(self, width: int) -> Piece:
+        """As much of it as finds room in a width, with an ellipsis for the rest."""
+        return self if self.cells <= width else replace(self, spans=crop(line(*self.spans), width).spans)
+
 
 def fitting(left: Sequence[Piece], right: Sequence[Piece], width: int) -> tuple[list[Piece], list[Piece]]:
     """The pieces that find room in `width` cells, with gaps of two cells; the rest is dropped by `keep`."""
     kept = [*((piece, True) for piece in left), *((piece, False) for piece in right)]
     kept = [(piece, at_left) for piece, at_left in kept if piece.cells]
-    while kept and sum(piece.cells for piece, _ in kept) + GAP_CELLS * (len(kept) - 1) > width:
+
+    def room(*, fewest: bool) -> int:
+        cells = sum(piece.fewest if fewest else piece.cells for piece, _ in kept)
+        return width - cells - GAP_CELLS * (len(kept) - 1)
+
+    while len(kept) > 1 and room(fewest=True) < 0:
         least = min(range(len(kept)), key=lambda place: (kept[place][0].keep, -place))
         del kept[least]
+    for place, (piece, at_left) in enumerate(kept):
+        if (missing := -room(fewest=False)) > 0 and (piece.least or len(kept) == 1):
+            least = 1 if len(kept) == 1 else piece.fewest
+            kept[place] = (piece.cut(max(piece.cells - missing, least)), at_left)
     return [piece for piece, at_left in kept if at_left], [piece for piece, at_left in kept if not at_left]
 
 

@@ -185,7 +185,7 @@ def interruption_title(tr: Translator, reason: str, cause: str = "", detail: str
         case ("open", _):
             return tr.t("Not finished: the log ends inside this turn")
         case ("max-tokens", _):
-            return tr.t("Cut off: output token limit reached")
+            return tr.t("The turn ended at the output token limit")
         case ("blocked", _):
             return tr.t("Blocked by a hook before the first step")
         case _:
