@@ -41,6 +41,7 @@ def faults(document: Any, view: str) -> list[str]:
             "chat": check.chat,
             "trajectory": check.trajectory,
             "tools": check.tools,
+            "doctor": check.doctor,
             "requests": check.requests,
         }[view](document)
     return check.found
@@ -170,6 +171,12 @@ class _Check:
                 if row.get(key, 0) < 0:
                     self.found.append(f"{where}.{key}: below zero")
         self.equal("requests in order", requests, list(range(1, len(requests) + 1)))
+
+    def doctor(self, document: dict[str, Any]) -> None:
+        for at, finding in enumerate(document["findings"]):
+            where = f"findings[{at}]"
+            self.keys(where, finding, {"code": str, "text": str, "advice": str}, seq=int)
+            self.within(f"{where}.severity", finding.get("severity"), {"error", "warning", "note"})
 
     def tools(self, document: dict[str, Any]) -> None:
         for at, header in enumerate(document["headers"]):

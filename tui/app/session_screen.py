@@ -247,6 +247,19 @@ class SessionScreen(LinkedPanes):
             title = self.whole.title or self.whole.log.header.id
             self.dsh_app.push_screen(Pager(self.surroundings, title, text))
 
+    def action_doctor(self) -> None:
+        self.when_whole(self._begin_examination)
+
+    def _begin_examination(self) -> None:
+        self.run_worker(self._examine(), group="doctor", exclusive=True)
+
+    async def _examine(self) -> None:
+        from tui.app.doctor_screen import DoctorScreen, examined
+
+        found = await examined(self.whole, self.say, self.surroundings.tr)
+        title = self.whole.title or self.whole.log.header.id
+        self.dsh_app.push_screen(DoctorScreen(self.surroundings, title, found), self._gone_to)
+
     # -- copying
 
     def _selected_text(self) -> str:

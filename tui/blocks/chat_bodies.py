@@ -34,9 +34,11 @@ from tui.blocks.wording import (
     todo_title,
     unknown_title,
 )
+from tui.blocks.wording_downgrade import downgrade_facts, downgrade_title
 from tui.blocks.wording_names import cause_text, name_text
 from tui.nodes import chat as c
 from tui.session.json_text import compact
+from tui.session.own_records import Downgrade
 
 
 def note_rows(layout: Layout, node: c.NoteNode) -> list[Line]:
@@ -260,6 +262,8 @@ def title_rows(layout: Layout, node: c.TitleNode) -> list[Line]:
 
 def unknown_rows(layout: Layout, node: c.UnknownNode) -> list[Line]:
     """An event that is not known: its type, and its data in one row or written out."""
+    if node.downgrade is not None:
+        return downgrade_rows(layout, node.downgrade)
     role = "unknown dim" if node.ignorable else "unknown"
     lead = Span(f"{GLYPHS['unknown'].text(layout.ascii)} ", role)
     title = [Span(unknown_title(layout.tr, node), role)]
@@ -274,6 +278,17 @@ def unknown_rows(layout: Layout, node: c.UnknownNode) -> list[Line]:
     # It may matter: its sentence is not cut, and its data stands below.
     rows = heading(layout, [lead], title, folds=True, wraps=True)
     return [*rows, crop(line(Span("  "), Span(data, "muted")), layout.width)]
+
+
+def downgrade_rows(layout: Layout, record: Downgrade) -> list[Line]:
+    """That a route is sent full definitions in place of tool changes; what is known of it when opened."""
+    title = [Span(downgrade_title(layout.tr, record), "accent")]
+    rows = heading(layout, [gutter("tool-change", layout)], title, folds=True, wraps=True)
+    if layout.expanded:
+        for label, value in downgrade_facts(layout.tr, record):
+            fact = line(Span("  "), Span(f"{label}  ", "muted"), Span(value, "text"))
+            rows.append(crop(fact, layout.width))
+    return rows
 
 
 def damage_rows(layout: Layout, node: c.DamageNode) -> list[Line]:

@@ -88,7 +88,7 @@ def _cropped(row: TrajectoryRow, left: Line, room: int) -> Line:
 
 def row_mark(row: TrajectoryRow) -> str:
     """The entry of the glyph table that marks a row."""
-    if row.tool_notice is not None:
+    if row.tool_notice is not None or row.downgrade is not None:
         return "tool-change"
     if row.header_notice is not None and row.header_notice.redefined:
         return "redefined"
@@ -205,7 +205,7 @@ def _role(row: TrajectoryRow, role: str) -> str:
         return role
     if row.status in ("error", "failed"):
         return "error"
-    if row.kind == "unknown" and row.ignorable:
+    if row.kind == "unknown" and row.ignorable and row.downgrade is None:
         return with_role(role, "dim")
     return role
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final, assert_never
 
 from tui.blocks.clean import clean_line
+from tui.blocks.wording_downgrade import downgrade_title
 from tui.blocks.wording_faults import (
     damage_place,
     damage_text,
@@ -326,6 +327,8 @@ def subagent_title(tr: Translator, node: c.SubagentNode) -> str:
 
 def unknown_title(tr: Translator, node: c.UnknownNode) -> str:
     """An event that is not known, by its own type."""
+    if node.downgrade is not None:
+        return downgrade_title(tr, node.downgrade)
     if node.known:
         return tr.t("{type} (has another shape than known)", type=name_text(node.type))
     if node.ignorable:
@@ -360,6 +363,8 @@ def row_title(tr: Translator, row: TrajectoryRow) -> str:
             return interruption_title(tr, row.title, row.gist if row.title == "aborted" else "")
         case "damage" if row.damage is not None:
             return damage_text(tr, row.damage)
+        case "unknown" if row.downgrade is not None:
+            return downgrade_title(tr, row.downgrade)
         case _:
             return name_text(row.title)
 

@@ -128,6 +128,14 @@ def _dispatch(call: Call):
             from tui.cli.tools import tools
 
             return tools
+        case "doctor":
+            from tui.cli.doctor import doctor
+
+            return doctor
+        case "recover":
+            from tui.cli.recover import recover
+
+            return recover
         case "open":
             from tui.cli.opening import open_one
 

@@ -28,14 +28,15 @@ def export(run: Run) -> int:
     try:
         check_place(place, run.settings.homes, session.path)
     except OutputRefused as error:
-        raise Refused(_refusal(run.tr, error)) from None
+        raise Refused(refusal(run.tr, error)) from None
     reading = read(session, run)
     with whole_file(place) as write:
         write_export(write, reading, run.tr, wanted)
     return OK
 
 
-def _refusal(tr: Translator, error: OutputRefused) -> str:
+def refusal(tr: Translator, error: OutputRefused) -> str:
+    """Return the sentence about a place that nothing is written to."""
     match error.code:
         case "session-log":
             return tr.t("{file}: this is the session's own log; name another file.", file=error.path)

@@ -126,6 +126,18 @@ COMMANDS: Final[Sequence[Command]] = (
         ),
         needs_session=True,
     ),
+    Command(
+        "doctor",
+        N_("say what is wrong with a session, why, and what to do"),
+        (_JSON,),
+        needs_session=True,
+    ),
+    Command(
+        "recover",
+        N_("draft a summary of a session, for a fresh one that goes on with the work"),
+        (Option(("-o", "--output"), N_("the file to write (default: standard output)"), metavar="FILE"),),
+        needs_session=True,
+    ),
 )
 
 

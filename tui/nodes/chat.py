@@ -12,6 +12,7 @@ import msgspec
 
 from tui.nodes.notices import HeaderNotice, ToolNotice
 from tui.session.damage import Damage
+from tui.session.own_records import Downgrade, downgrade_of
 
 
 class ChatNode(msgspec.Struct, frozen=True, kw_only=True):
@@ -343,6 +344,11 @@ class UnknownNode(ChatNode, frozen=True, kw_only=True):
     known: bool
     """A known type whose payload has another shape."""
     data: Any
+
+    @property
+    def downgrade(self) -> Downgrade | None:
+        """What it tells if it is our own record of a route that refused tool changes."""
+        return downgrade_of(self.type, self.data, ignorable=self.ignorable)
 
 
 class DamageNode(ChatNode, frozen=True, kw_only=True):

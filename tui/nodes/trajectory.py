@@ -22,6 +22,7 @@ from tui.session.damage import Damage
 from tui.session.events import Event
 from tui.session.json_text import compact
 from tui.session.json_value import as_array, as_count, as_object, as_text
+from tui.session.own_records import Downgrade, downgrade_of
 from tui.session.stream import finish, first_delta_ms
 
 KIND_NAMES: dict[RowKind, str] = {kind: kind.public_name for kind in RowKind}
@@ -77,6 +78,8 @@ class TrajectoryRow(msgspec.Struct, frozen=True, kw_only=True):
     tool_notice: ToolNotice | None = None
     header_notice: HeaderNotice | None = None
     system_change: SystemChange | None = None
+    downgrade: Downgrade | None = None
+    """That a route is sent full definitions in place of tool changes, or no more."""
     damage: Damage | None = None
     """The fault that the row stands for, or that its record has."""
     repeated: bool = False
@@ -356,10 +359,12 @@ def _failure(reading: Reading, index: int) -> TrajectoryRow:
 def _unknown(reading: Reading, index: int) -> TrajectoryRow:
     event = _event_of(reading, index)
     record = reading.log.unknown(event.row)
+    downgrade = downgrade_of(event.type, event.data, ignorable=event.ignorable)
     return TrajectoryRow(
         **_base(reading, index),
         title=record.type_name if record is not None else event.type,
-        gist=_short(event_gist(event)),
+        gist="" if downgrade is not None else _short(event_gist(event)),
+        downgrade=downgrade,
         ignorable=record.ignorable if record is not None else event.ignorable,
         known=record.known if record is not None else False,
     )

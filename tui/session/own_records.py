@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from tui.session.json_value import as_count, as_text
+from tui.session.json_value import as_count, as_object, as_text
 
 TOOL_UPDATE_DOWNGRADE: Final = "plugin:dsh-tui/tool-update-downgrade"
 """A route is sent full definitions in place of tool changes from here on, or tool changes again."""
@@ -20,6 +20,13 @@ _REASONS: Final[Mapping[str, DowngradeReason]] = {
     "expired": "expired",
     "changed": "changed",
 }
+
+
+def downgrade_of(event_type: str, data: object, *, ignorable: bool) -> Downgrade | None:
+    """Return what an event tells if it is such a record, else None."""
+    if event_type != TOOL_UPDATE_DOWNGRADE or not ignorable:
+        return None
+    return Downgrade.from_json(as_object(data))
 
 
 class Downgrade(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,0 +1,38 @@
+"""`dsh-tui doctor`: what is wrong with a session, why, and what to do."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import Final
+
+from tui.blocks.doctor_layout import doctor_lines
+from tui.blocks.layout import Layout
+from tui.blocks.text import plain
+from tui.cli.run import OK, Run, is_terminal, say
+from tui.cli.session_reading import found, read
+from tui.export.doctor_json import chain_entries, finding_entries
+from tui.export.json_text import write_document
+from tui.export.output import utf8_writer
+from tui.export.session_facts import session_member
+from tui.nodes.doctor import examine
+
+FINDINGS: Final = 1
+_WIDTH = 100
+
+
+def doctor(run: Run) -> int:
+    """Print the findings; returns 0 for a sound session, 1 with findings."""
+    session, _ = found(run)
+    reading = read(session, run)
+    examined = examine(reading)
+    if run.options.get("json"):
+        head = {"session": session_member(reading)}
+        lists = {"findings": finding_entries(examined, run.tr), "chain": chain_entries(examined)}
+        write_document(utf8_writer(sys.stdout), "doctor", head, lists)
+    else:
+        width = min(shutil.get_terminal_size().columns, 120) if is_terminal(sys.stdout) else _WIDTH
+        layout = Layout(width=width, tr=run.tr, expanded=True, ascii=run.settings.ascii, full=True)
+        for row in doctor_lines(examined, layout):
+            say(plain(row).rstrip() + "\n")
+    return FINDINGS if examined.findings else OK

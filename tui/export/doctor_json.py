@@ -1,0 +1,65 @@
+"""What is wrong with a session as JSON objects (CONTRACT, "JSON", view `doctor`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tui.blocks.wording_doctor import advice_text, finding_text
+from tui.export.json_text import named, present
+from tui.i18n import Translator
+from tui.nodes.doctor import Examination, Finding
+from tui.nodes.doctor_failures import FailedAttempt
+
+
+def finding_entries(found: Examination, tr: Translator) -> Iterator[dict[str, Any]]:
+    """Yield every finding, the worst first."""
+    for finding in found.findings:
+        yield {
+            "code": finding.code,
+            "severity": finding.severity,
+            **present(seq=finding.seq),
+            "text": finding_text(tr, finding),
+            "advice": "\n".join(advice_text(tr, step, found.versions) for step in finding.advice),
+            **named(steps=list(finding.advice), **_facts(finding)),
+        }
+
+
+def chain_entries(found: Examination) -> Iterator[dict[str, Any]]:
+    """Yield every turn with failed requests, those that a retry mended included."""
+    for turn in found.chain:
+        yield {
+            **present(turn=turn.turn),
+            **named(outcome=turn.outcome),
+            "requests": [_attempt(attempt) for attempt in turn.attempts],
+        }
+
+
+def _facts(finding: Finding) -> dict[str, Any]:
+    fields = finding.fields
+    return {
+        "turns": list(fields.get("turns", ())),
+        "tools": list(fields.get("tools", ())),
+        "record_seq": fields.get("record"),
+        "status": fields.get("status"),
+        "request_id": fields.get("request_id"),
+        "message": fields.get("message"),
+        "rule": fields.get("rule"),
+        "overcome": bool(fields.get("overcome")),
+    }
+
+
+def _attempt(attempt: FailedAttempt) -> dict[str, Any]:
+    return {
+        "seq": attempt.seq,
+        "cause": attempt.cause,
+        "sent": attempt.was_sent,
+        **present(step=attempt.step, status=attempt.status, record_seq=attempt.record_seq),
+        **named(
+            code=attempt.code,
+            request_id=attempt.request_id,
+            message=attempt.message,
+            compaction=attempt.is_compaction,
+            tools=list(attempt.tools),
+        ),
+    }
