@@ -65,14 +65,14 @@ SEEN = {
     "twelve-added": "Tools changed · 12 added, 3 removed",
     "removed-and-restored": "Tool restored: mist_bed (saltmarsh)",
     "redefined": "Tool redefined: mist_bed (saltmarsh)",
-    "refused": "INVALID_REQUEST",
+    "refused": "does not accept tool changes in mid-session",
 }
 SEEN_IN_CHINESE = {
     "one-tool-added": "新增工具：mist_bed（saltmarsh）",
     "twelve-added": "工具变更 · 新增 12 个，移除 3 个",
     "removed-and-restored": "恢复工具：mist_bed（saltmarsh）",
-    "redefined": "mist_bed（saltmarsh）",
-    "refused": "INVALID_REQUEST",
+    "redefined": "工具定义已变更：mist_bed（saltmarsh）",
+    "refused": "不接受会话中途的工具变更",
 }
 
 
@@ -88,11 +88,11 @@ def test_a_call_of_a_tool_that_was_removed_is_refused(
     assert "UNKNOWN_TOOL" in played(capsys, "--scene", "twelve-added")
 
 
-def test_a_refused_change_is_answered_once_the_route_takes_plain_declarations(
+def test_a_refused_change_costs_one_more_request_and_only_once(
     homes: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = played(capsys, "--scene", "refused")
-    assert out.index("req_demo_0002") < out.rindex("scripted-none") < out.index("Rung.")
+    assert out.index("req_demo_0002") < out.index("Rung.") < out.index("It is down.")
 
 
 def test_the_demo_leaves_nothing_behind(homes: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,6 @@ from tui.cli import main
 from tui.session.reader import read_log
 
 ROOT = Path(__file__).resolve().parent.parent
-RING = "装了一个铃，敲一下。"
 SOW = "The shelf was rearranged. Count the moths at the north lamp and sow tray t-4."
 
 
@@ -102,10 +101,15 @@ def test_what_would_ask_is_rejected_and_said_unless_all_is_approved(run: Any) ->
     assert (done.status, done.err) == (0, "")
 
 
-def test_a_turn_that_fails_ends_with_1_and_a_way_out(run: Any) -> None:
-    done = run("--lang", "zh", RING)
+def test_a_turn_that_fails_ends_with_1_and_a_way_out(run: Any, place: Path) -> None:
+    (place / "config.toml").write_text(
+        '[providers.gone]\nkind = "chat-completions"\nbase_url = "http://127.0.0.1:9/v1"\n'
+        '[[providers.gone.models]]\nid = "minnow-2"\n[providers.gone.retry]\nmax_retries = 0\n',
+        encoding="utf-8",
+    )
+    done = run("--lang", "zh", "Hello")
     assert done.status == 1 and done.out == ""
-    assert "INVALID_REQUEST" in done.err and "/model" in done.err and done.err.count("\n") == 1
+    assert "TRANSPORT" in done.err and "base_url" in done.err and done.err.count("\n") == 1
 
 
 def test_without_a_provider_it_says_how_to_configure_one(run: Any) -> None:
