@@ -11,9 +11,10 @@ from tests.support.log_builder import LogBuilder, call, log, text, tool
 from tests.support.nodes import RECORDINGS, reading_of
 from tests.support.recorded_events import recorded_events
 from tui.llm.route import ToolUpdateMode
+from tui.llm.route_book import RouteBook
 from tui.nodes.reading import Reading
 from tui.nodes.request_diff import Prefix, lenses, prefix_of
-from tui.nodes.request_projection import MODES, doubts, project
+from tui.nodes.request_projection import MODES, doubts, own_mode, project
 from tui.nodes.request_table import RequestTable
 from tui.nodes.requests import INSTRUCTION, RecordedRequest, Requests
 from tui.session.surface import Surface, derive_messages
@@ -293,3 +294,36 @@ def test_a_damaged_log_says_so(tmp_path: Path) -> None:
     builder = log().turn().user("one").tools("peek").line(b"{broken").answer("a").end()
     requests = requests_of(builder, tmp_path)
     assert "damage" in requests.request(1).lacks
+
+
+def test_a_route_that_refused_is_told_by_its_record(tmp_path: Path) -> None:
+    route = {"provider": "creek", "model": "minnow-2", "endpoint": "http://127.0.0.1:9/v1"}
+    record = {
+        **route,
+        "from": "in-history",
+        "to": "none",
+        "reason": "refused",
+        "learnedAt": 1,
+        "strong": True,
+    }
+    builder = log().turn().user("one").tools("peek").answer("a").end()
+    builder.turn().user("two").tools("peek", "poke").attempt(code="INVALID_REQUEST")
+    builder.event("plugin:dsh-tui/tool-update-downgrade", record, ignorable=True).answer("b").end()
+    requests = requests_of(builder, tmp_path)
+    # A name that no catalogue knows: what the record says is all there is, for the time before it too.
+    modes = [own_mode(RouteBook(), request) for request in requests.walk()]
+    assert modes == [("in-history", "catalog"), ("in-history", "catalog"), (None, "catalog")]
+    refused, answered = (project(requests.request(n), mode) for n, (mode, _) in enumerate(modes[1:], 2))
+    assert refused.deferred == ["poke"]
+    assert answered.declared == ["peek", "poke"]
+
+
+def test_prompts_gathered_on_a_route_without_tool_mode_make_the_others_approximate(tmp_path: Path) -> None:
+    builder = log().turn().user("one").tools("peek").event("request/context", IN_HISTORY).answer("a").end()
+    head = next(at for at, line in enumerate(builder.lines) if b"system/message" in line)
+    builder.turn().system("You keep both.", **builder.replace(head, head, [head])).user("two")
+    requests = requests_of(builder.tools("peek", "poke", startsSeries=True).answer("b").end(), tmp_path)
+    last = requests.request(2)
+    assert doubts(requests, project(last, None), None) == ()
+    assert doubts(requests, project(last, "in-history"), None) == ("other-series",)
+    assert doubts(requests, project(last, None), "addition-only") == ()

@@ -189,8 +189,8 @@ def _provider(row: RequestRow, lenses: Mapping[ToolUpdateMode, Lens], layout: La
     rows = wrap([Span(text, "text")], layout.width)
     if row.source == "assumed" and used.cache_read > _SURPRISE * max(kept, _LITTLE):
         text = tr.t(
-            "That is more than a route of the kind {mode} keeps, and the kind is only assumed: another one may "
-            "be the true one.",
+            "That is more than a route of the kind {mode} keeps, and the kind is only assumed: another one "
+            "may be the true one.",
             mode=mode_name(row.mode),
         )
         rows += wrap([Span(text, "warning")], layout.width)

@@ -13,7 +13,7 @@ from tui.llm.request import CallConfig
 from tui.llm.route import Route, ToolUpdateMode
 from tui.llm.route_book import KnownRoute, ModeSource, RouteBook
 from tui.llm.wire import wire_body
-from tui.nodes.request_projection import ProjectedRequest, project
+from tui.nodes.request_projection import ProjectedRequest, own_mode, project
 from tui.nodes.requests import RecordedRequest
 from tui.session.json_value import as_text
 from tui.session.naming import SESSIONS
@@ -29,8 +29,7 @@ def mode_of(
         return "addition-only", "option"
     if chosen == "in-history":
         return "in-history", "option"
-    known = book.route(request.provider, request.model)
-    return known.mode, known.source
+    return own_mode(book, request)
 
 
 def projected(

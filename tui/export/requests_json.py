@@ -22,11 +22,10 @@ NO_MODE = "none"
 def request_entries(reading: Reading, book: RouteBook) -> Iterator[dict[str, Any]]:
     """Yield every request with what it keeps of the one before it on its own route."""
     requests = Requests(reading)
-    before: RecordedRequest | None = None
+    before: ProjectedRequest | None = None
     for request in requests.walk():
         mode, source = mode_of(book, request)
         now = project(request, mode)
-        earlier = project(before, mode) if before is not None else None
         row = trajectory_row(reading, request.place.index)
         yield {
             **_head(book, request, mode, source),
@@ -34,11 +33,11 @@ def request_entries(reading: Reading, book: RouteBook) -> Iterator[dict[str, Any
             "declared": now.declared,
             "deferred": now.deferred,
             **present(usage=usage_entry(row.usage) if row.usage is not None else None),
-            "prefix": prefix_entry(prefix_of(requests, earlier, now)),
+            "prefix": prefix_entry(prefix_of(requests, before, now)),
             **named(kind=request.place.kind, status=row.status, error_code=row.error_code),
             **named(approximate=list(doubts(requests, now, mode))),
         }
-        before = request
+        before = now
 
 
 def request_member(

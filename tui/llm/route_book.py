@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
@@ -20,11 +21,16 @@ class Prepared(Protocol):
     def route(self) -> Route: ...
 
 
+class KnownAdapter(Protocol):
+    """The part of an adapter that is asked here."""
+
+    def models(self) -> Sequence[ModelEntry]: ...
+
+
 class KnownProviders(Protocol):
     """The part of the configured providers that is asked here."""
 
-    @property
-    def ids(self) -> tuple[str, ...]: ...
+    def get(self, provider: str) -> KnownAdapter | None: ...
 
     def prepare(self, config: CallConfig) -> Prepared: ...
 
@@ -43,7 +49,7 @@ class KnownRoute:
 
 
 class RouteBook:
-    """Answers from the configured providers, then from the built-in catalogue, then by assuming.
+    """Answers from what the settings file lists, then from the built-in catalogue, then by assuming.
 
     The catalogue speaks for the official endpoint. A log names no endpoint, so another provider's model of
     a known name is taken to be that model, and said to be assumed.
@@ -61,18 +67,27 @@ class RouteBook:
         return self._known[key]
 
     def _found(self, provider: str, model: str) -> KnownRoute:
-        if self._providers is not None and provider in self._providers.ids:
-            try:
-                call = self._providers.prepare(CallConfig(provider=provider, model=model))
-                return KnownRoute(route=call.route, source="catalog")
-            except LlmFailure:
-                pass  # What cannot be prepared is told when a request is sent; here it is just not known.
+        configured = self._configured(provider, model)
+        if configured is not None:
+            return KnownRoute(route=configured, source="catalog")
         entry = CATALOGUE.get(model)
         listed = entry is not None and provider in OFFICIAL_PROVIDERS
         return KnownRoute(
             route=_deepseek(provider, entry or deepseek_model(model)),
             source="catalog" if listed else "assumed",
         )
+
+    def _configured(self, provider: str, model: str) -> Route | None:
+        """Return the route of a model that the settings file lists."""
+        adapter = self._providers.get(provider) if self._providers is not None else None
+        if self._providers is None or adapter is None:
+            return None
+        if all(entry.id != model for entry in adapter.models()):
+            return None
+        try:
+            return self._providers.prepare(CallConfig(provider=provider, model=model)).route
+        except LlmFailure:
+            return None  # What cannot be prepared is told when a request is sent; here it is just not known.
 
 
 def _deepseek(provider: str, entry: ModelEntry) -> Route:

@@ -15,6 +15,8 @@ import msgspec
 from tui.nodes.reading import Reading
 from tui.session.events import SURFACE_TYPES, Event
 from tui.session.json_value import as_array, as_count, as_object
+from tui.session.log import UNKNOWN_CODE
+from tui.session.own_records import TOOL_UPDATE_DOWNGRADE, Downgrade, downgrade_of
 from tui.session.records import CODES
 from tui.session.request_header import (
     RequestContext,
@@ -90,6 +92,8 @@ class RequestLog:
         self.histories: Dated[ToolHistory] = Dated()
         self.offloads: Dated[dict[int, frozenset[int]]] = Dated()
         """After each `image/offload` the indexes of offloaded images by seq of their message."""
+        self.modes: dict[tuple[str, str], Dated[Downgrade]] = {}
+        """What records of ours tell of a route's mode, by provider and model."""
         self._fold = ToolHistoryFold(pool=reading.tools.history.pool)
         self._messages: OrderedDict[int, Message] = OrderedDict()
         self._kept_bytes = 0
@@ -114,9 +118,19 @@ class RequestLog:
             elif code == _CONTEXT:
                 event = log.event(row)
                 self.contexts.add(row, parse_request_context(event.seq, event.data))
+            elif code == UNKNOWN_CODE:
+                self._own_record(row)
             elif code == _OFFLOAD:
                 self._offload(log.event(row))
         self._seen = len(types)
+
+    def told_mode(self, provider: str, model: str, row: int) -> str | None:
+        """Return the tool update mode that a record of ours tells of a route at a row; None if none does."""
+        told = self.modes.get((provider, model))
+        if told is None:
+            return None
+        before = told.before(row)
+        return before.now if before is not None else told.facts[0].before
 
     def nodes_before(self, row: int) -> int:
         """Return how many nodes had been added before a row."""
@@ -183,6 +197,15 @@ class RequestLog:
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             data = as_object(log.event(row).data)
             return data if is_user else as_object(data.get("message"))
+
+    def _own_record(self, row: int) -> None:
+        unknown = self._reading.log.unknown(row)
+        if unknown is None or unknown.type_name != TOOL_UPDATE_DOWNGRADE:
+            return
+        event = self._reading.log.event(row)
+        record = downgrade_of(event.type, event.data, ignorable=event.ignorable)
+        if record is not None:
+            self.modes.setdefault((record.provider, record.model), Dated()).add(row, record)
 
     def _offload(self, event: Event) -> None:
         known = dict(self.offloads.facts[-1]) if self.offloads.facts else {}

@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 from tui.llm.projection import Message, Tools, declares_only_deferred, project_tool_updates
 from tui.llm.route import ToolUpdateMode
+from tui.llm.route_book import ModeSource, RouteBook
 from tui.nodes.requests import RecordedRequest, Requests
 from tui.session.json_value import as_array, as_object, as_text
 
@@ -83,6 +84,18 @@ class ProjectedRequest:
         return text
 
 
+def own_mode(book: RouteBook, request: RecordedRequest) -> tuple[ToolUpdateMode, ModeSource]:
+    """Return the mode that a request's own route took when it was sent, and how that is known.
+
+    A record in the log, of a route that refused tool changes, tells more than any catalogue.
+    """
+    for mode in MODES:
+        if request.told_mode == (mode or "none"):
+            return mode, "catalog"
+    known = book.route(request.provider, request.model)
+    return known.mode, known.source
+
+
 def project(request: RecordedRequest, mode: ToolUpdateMode) -> ProjectedRequest:
     """Return the request as a route with this mode is sent it."""
     messages, tools = project_tool_updates(
@@ -105,7 +118,8 @@ def doubts(requests: Requests, projected: ProjectedRequest, recorded: ToolUpdate
     if (recorded is None) != (projected.mode is None):
         if _later_prompts(request):
             found.append("later-prompt")
-        if _prompt_was_replaced(requests, request):
+        # Without a tool mode a change of the tools also gathers later prompts, which begins a series.
+        if projected.in_history and recorded is None and _prompt_was_replaced(requests, request):
             found.append("other-series")
     if declares_only_deferred(projected.tools):
         found.append("only-deferred")

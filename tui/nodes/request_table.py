@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tui.llm.route import ToolUpdateMode
 from tui.llm.route_book import ModeSource, RouteBook
 from tui.nodes.request_diff import Lens, Prefix, lenses, prefix_of
-from tui.nodes.request_projection import project
+from tui.nodes.request_projection import own_mode, project
 from tui.nodes.requests import RecordedRequest, RequestPlace, Requests
 from tui.nodes.trajectory import RowStatus, RowUsage, trajectory_row
 from tui.nodes.trajectory_index import RowFlag
@@ -66,7 +66,7 @@ class RequestTable:
 
     def mode(self, request: RecordedRequest) -> ToolUpdateMode:
         """Return the mode of a request's own route."""
-        return self.book.route(request.provider, request.model).mode
+        return own_mode(self.book, request)[0]
 
     def lenses(self, n: int) -> dict[ToolUpdateMode, Lens]:
         """Return a request under every mode, beside the one before it."""
@@ -104,16 +104,16 @@ class RequestTable:
 
     def _made(self, n: int) -> RequestRow:
         before, now = self.pair(n)
-        known = self.book.route(now.provider, now.model)
-        projected = project(now, known.mode)
-        earlier = project(before, known.mode) if before is not None else None
+        mode, source = own_mode(self.book, now)
+        projected = project(now, mode)
+        earlier = project(before, self.mode(before)) if before is not None else None
         row = trajectory_row(self.requests.reading, now.place.index)
         return RequestRow(
             place=now.place,
             provider=now.provider,
             model=now.model,
-            mode=known.mode,
-            source=known.source,
+            mode=mode,
+            source=source,
             messages=len(projected.messages),
             declared=len(projected.declared),
             deferred=len(projected.deferred),

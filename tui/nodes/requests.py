@@ -59,6 +59,8 @@ class RecordedRequest:
     """As `request/context` tells; None also where there is none."""
     lacks: tuple[Lack, ...]
     """What it needs and the log does not hold."""
+    told_mode: str | None = None
+    """Its route's tool update mode, where a record of ours tells it: `none` for a route that refused."""
     developers: list[int] | None = None
     """Where developer messages stand, if that is known."""
 
@@ -185,6 +187,7 @@ class Requests:
             history=log.histories.before(row) or _NO_HISTORY,
             system_prompt_update=context.system_prompt_update if context is not None else None,
             lacks=tuple(lacks),
+            told_mode=log.told_mode(as_text(config.get("provider")), as_text(config.get("model")), row),
             developers=developers,
         )
 
