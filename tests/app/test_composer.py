@@ -6,9 +6,10 @@ from pathlib import Path
 from time import process_time
 
 from textual import events
+from textual._xterm_parser import XTermParser
 
 from tests.support.live_driver import Talk, talking
-from tui.app.composer import History
+from tui.app.composer import History, know_alt_enter
 from tui.llm.script import answer
 from tui.loop.messages import text_of
 
@@ -53,6 +54,13 @@ async def test_alt_enter_of_an_old_terminal_comes_as_two_keys_and_makes_a_line(t
             talk.app.post_message(events.Key(key, None))
         await talk.until(lambda: talk.live.composer.text == "a\n")
         assert sent(talk) == [] and talk.live.composer.has_focus
+
+
+def test_escape_and_a_carriage_return_at_once_are_alt_and_enter() -> None:
+    know_alt_enter()
+    parser = XTermParser()
+    assert [event.key for event in parser.feed("\x1b\r") if isinstance(event, events.Key)] == ["alt+enter"]
+    assert [event.key for event in parser.feed("\r") if isinstance(event, events.Key)] == ["enter"]
 
 
 async def test_a_paste_of_ten_thousand_lines_is_quick_and_sent_whole(tmp_path: Path) -> None:

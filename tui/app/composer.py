@@ -8,7 +8,8 @@ brackets and is sent whole.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar, Final, Literal
+from enum import Enum
+from typing import ClassVar, Final, Literal, cast
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -26,6 +27,21 @@ _NEWLINE_KEYS: Final = frozenset({"shift+enter", "alt+enter", "ctrl+enter", "ctr
 _ESCAPE_SECONDS: Final = 0.05
 """Older terminals send Alt with a key as Esc and the key at once; so long the second is waited for."""
 _HISTORY: Final = 500
+
+
+class _AltEnter(Enum):
+    KEY = "alt+enter"
+
+
+def know_alt_enter() -> None:
+    """Have Alt with Enter told from Enter where a terminal sends it as Esc and a carriage return.
+
+    Textual would drop the Esc, and what was to be a new line would be sent. Its table is the only place.
+    """
+    from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
+
+    sequences = cast("dict[str, object]", ANSI_SEQUENCES_KEYS)
+    sequences.setdefault("\x1b\r", (_AltEnter.KEY,))
 
 
 class History:

@@ -28,7 +28,7 @@ def run_command(screen: LiveScreen, name: str, argument: str) -> None:
         case "model":
             _model(screen, argument)
         case "help":
-            screen.dsh_app.action_help()
+            screen.action_talk_help()
         case _:
             screen.leave()
 

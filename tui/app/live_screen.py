@@ -10,13 +10,14 @@ from typing import ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
+from textual.binding import Binding
 from textual.containers import Horizontal
 from textual.widgets import TextArea
 
 from tui.app.activity import ActivityLine
 from tui.app.approval_panel import ApprovalPanel
 from tui.app.block_view import BlockView
-from tui.app.composer import Composer
+from tui.app.composer import Composer, know_alt_enter
 from tui.app.conversation import Conversation
 from tui.app.live_changes import Changes
 from tui.app.live_commands import matching, parse
@@ -55,6 +56,7 @@ class LiveScreen(SessionScreen):
     """
 
     CSS_PATH: ClassVar = "live.tcss"
+    BINDINGS: ClassVar = [Binding("f1", "talk_help", show=False)]
 
     def __init__(self, conversation: Conversation, surroundings: Surroundings) -> None:
         writer = conversation.writer
@@ -95,6 +97,7 @@ class LiveScreen(SessionScreen):
 
     def on_mount(self) -> None:
         self._prompt_mark.show([Piece((Span(">" if self.surroundings.ascii_only else "❯", "user"),))])
+        know_alt_enter()
         self.feed.attach()
         if self.conversation.approvals is not None:
             self.conversation.approvals.answerer = self.approval
@@ -334,6 +337,12 @@ class LiveScreen(SessionScreen):
             super().action_back()
         else:
             self.composer.focus()
+
+    def action_talk_help(self) -> None:
+        """Every key, those of talking first."""
+        from tui.app.live_help import LiveHelp
+
+        self.dsh_app.push_screen(LiveHelp(self.surroundings))
 
     def stop(self) -> None:
         """Stop the running turn; what waits goes on waiting."""

@@ -196,8 +196,14 @@ class SceneGuide:
         if found is None:
             return
         _, at = found
-        turn = self.scene.turns[at]
         self._next = max(self._next, at + 1)
+        self._set_up(self.scene.turns[at])
+
+    def begin(self) -> None:
+        """Have the tools there that the scene begins with."""
+        self._set_up(self.scene.turns[0])
+
+    def _set_up(self, turn: SceneTurn) -> None:
         names = turn.tools if turn.tools is not None else tuple(self._registered)
         wanted = {name: {**self.scene.tools[name], **turn.redefined.get(name, {})} for name in names}
         with self._registry.announced_together():

@@ -84,6 +84,7 @@ async def open_scene(
     agent = Agent(writer, providers, registry, options, prompt=_prompt(None))
     guide = SceneGuide(scene, registry, run.tr.lang)
     guide.agent = agent
+    guide.begin()
     return Conversation(agent=agent, writer=writer, providers=providers, approvals=approvals, guide=guide)
 
 
