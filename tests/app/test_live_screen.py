@@ -258,3 +258,22 @@ async def test_the_language_changes_everywhere_at_once(tmp_path: Path) -> None:
         talk.app.action_switch_language()
         await talk.pilot.pause()
         assert "发送" in talk.foot() and talk.live.composer.placeholder == "输入提示词；/ 查看命令"
+
+
+async def test_routes_that_refuse_tool_changes_are_shown_and_forgotten(tmp_path: Path) -> None:
+    script = [
+        answer("first"),
+        answer(Fail("tool_addition: no", "INVALID_REQUEST", 400)),
+        answer("second"),
+    ]
+    async with talking(tmp_path, script, tools=[tool("peek")]) as talk:
+        await talk.say("/tool-updates")
+        assert "No route is known" in talk.foot()
+        await talk.say("go")
+        talk.registry.register(tool("water"))
+        await talk.say("more")
+        assert "scripted-in-history at scripted does not accept" in talk.text()
+        await talk.say("/tool-updates")
+        assert "scripted-in-history" in talk.foot()
+        await talk.say("/tool-updates reset")
+        assert talk.conversation.agent.learned.entries() == ()

@@ -19,6 +19,7 @@ class SlashCommand(NamedTuple):
 COMMANDS: Final = (
     SlashCommand("compact", N_("condense the history now")),
     SlashCommand("model", N_("show the models, or choose another"), "[PROVIDER/]MODEL"),
+    SlashCommand("tool-updates", N_("show the routes that refuse tool changes, or forget them"), "[reset]"),
     SlashCommand("help", N_("all keys and commands")),
     SlashCommand("quit", N_("leave; the session can be resumed")),
 )

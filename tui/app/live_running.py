@@ -27,6 +27,8 @@ def run_command(screen: LiveScreen, name: str, argument: str) -> None:
             screen.run_worker(_compact(screen), exit_on_error=True)
         case "model":
             _model(screen, argument)
+        case "tool-updates":
+            _tool_updates(screen, argument)
         case "help":
             screen.action_talk_help()
         case _:
@@ -52,6 +54,27 @@ async def _compact(screen: LiveScreen) -> None:
                 saved=tr.compact(compacted.saved),
             )
         )
+
+
+def _tool_updates(screen: LiveScreen, argument: str) -> None:
+    tr, learned = screen.surroundings.tr, screen.agent.learned
+    if argument == "reset":
+        learned.reset()
+        screen.say(tr.t("Tool changes are tried again on every route, from the next request on."))
+        return
+    routes = [
+        tr.t("{model} at {provider}", model=entry.model, provider=entry.provider)
+        for entry in learned.entries()
+    ]
+    if not routes:
+        screen.say(tr.t("No route is known to refuse tool changes."))
+        return
+    screen.say(
+        tr.t(
+            "Sent full definitions in place of tool changes: {routes}; /tool-updates reset tries again.",
+            routes=clean_line(tr.join(routes)),
+        )
+    )
 
 
 def _model(screen: LiveScreen, argument: str) -> None:

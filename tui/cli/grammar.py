@@ -67,6 +67,9 @@ _AT: Final = Option(
     ("--at",), N_("the event to start from; SESSION@SEQ says the same"), metavar="SEQ", is_number=True
 )
 _JSON: Final = Option(("--json",), N_("print one JSON document"))
+_STRICT: Final = Option(
+    ("--strict",), N_("send tool changes as declared even to a route that refuses them; to test routes")
+)
 
 COMMANDS: Final[Sequence[Command]] = (
     Command(
@@ -82,6 +85,7 @@ COMMANDS: Final[Sequence[Command]] = (
             Option(("--model",), N_("the model to ask"), metavar="MODEL"),
             Option(("--resume",), N_("the session to go on with, by its id"), metavar="ID"),
             Option(("--cwd",), N_("the folder to work in (default: this one)"), metavar="DIR"),
+            _STRICT,
         ),
     ),
     Command(
@@ -91,6 +95,7 @@ COMMANDS: Final[Sequence[Command]] = (
             Option(("--json",), N_("print each event as one line, as it stands in the log")),
             Option(("--resume",), N_("the session to go on with, by its id"), metavar="ID"),
             Option(("--approve",), N_("allow every call that would ask"), choices=("all",)),
+            _STRICT,
         ),
         needs_task=True,
     ),

@@ -13,6 +13,7 @@ from tui.cli.run import NO_PROVIDER, Refused, Run
 from tui.cli.scenes import Scene, SceneGuide, ScenePlayer, first_selection, scenes
 from tui.config import Config, ConfigError
 from tui.i18n import N_, Translator
+from tui.llm.learned import LearnedModes, cache_path
 from tui.llm.providers import Providers, configured_providers
 from tui.llm.scripted import ScriptedAdapter
 from tui.loop.agent import Agent
@@ -194,6 +195,8 @@ def _options(run: Run, selection: Selection) -> AgentOptions:
         selection=selection,
         permission_preset=str(approval.get("preset", "workspace-write")),
         approval_policy=policy,
+        learned=LearnedModes(cache_path(run.settings.homes.own)),
+        strict=bool(run.options.get("strict")),
     )
 
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
+from tui.llm.learned import LearnedModes
 from tui.loop.compaction import Compacted, CompactionFailed, compact_now
 from tui.loop.errors import error_json
 from tui.loop.frames import LiveFrame, Status, Unsubscribe
@@ -84,6 +85,11 @@ class Agent:
     def selection(self) -> Selection:
         """The model that was chosen last."""
         return self._loop.selection
+
+    @property
+    def learned(self) -> LearnedModes:
+        """The routes that are known to refuse tool changes."""
+        return self._loop.options.learned
 
     @property
     def tool_scope(self) -> ToolScope | None:
