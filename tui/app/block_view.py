@@ -120,8 +120,7 @@ class BlockView(Widget, can_focus=True):
         """Take note of changed blocks.
 
         Args:
-            appended: new blocks at the end, all others being as they were; None when anything may have
-                changed.
+            appended: new blocks at the end and no other change; None when anything may have changed.
             notify: post `Selected` if the cursor goes on to the new tail.
         """
         self._sync_size()
