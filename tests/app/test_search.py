@@ -1,5 +1,7 @@
 """Searching a session on the screen: from where one is, hit by hit, with what was meant in sight."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.support.app_driver import NARROW, Driver, recording, session_app
@@ -120,3 +122,21 @@ async def test_an_open_search_takes_another_language() -> None:
         await driver.search("vent")
         await driver.press("enter", "L")
         await driver.until(lambda: "结束搜索" in driver.foot() and "共" in driver.search_row())
+
+
+async def test_the_pager_goes_to_a_hit_that_the_bounded_block_does_not_show(tmp_path: Path) -> None:
+    rows = "".join(f"row {number}\\n" for number in range(3_000))
+    log = tmp_path / "session.v4.jsonl"
+    text = MANY.read_text(encoding="utf-8")
+    assert "count_moths got" in text
+    log.write_text(text.replace("count_moths got", f"{rows}needle-9\\n", 1), encoding="utf-8")
+    async with session_app(log) as driver:
+        await driver.search("needle-9")
+        await driver.press("enter")
+        assert "needle-9" not in "\n".join(driver.rows()[:-2])
+        await driver.press("v")
+        await driver.until(lambda: driver.top is not driver.session)
+        await driver.until(lambda: any(row.strip() == "needle-9" for row in driver.rows()))
+        assert "1 of 1" in driver.search_row()
+        await driver.press("escape", "escape")
+        await driver.until(lambda: driver.top is driver.session)

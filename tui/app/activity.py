@@ -198,7 +198,9 @@ class ActivityLine(StatusBar):
         asks = bool(activity.question)
         signs = _ASCII_SPINNER if self._surroundings.ascii_only else _SPINNER
         sign = (
-            mark("approval", self._surroundings.ascii_only).text if asks else signs[now * FRAMES_A_SECOND // 1000 % len(signs)]
+            mark("approval", self._surroundings.ascii_only).text
+            if asks
+            else signs[now * FRAMES_A_SECOND // 1000 % len(signs)]
         )
         role = "retry" if activity.phase == "retry" else "approval" if asks else "accent"
         left = [Piece((Span(f"{sign} ", role), Span(told, role)), keep=100)]

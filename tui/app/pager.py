@@ -35,6 +35,7 @@ class Pager(ModalScreen[None]):
         surroundings: language, keys and glyphs.
         title: what the text is; cleaned here.
         text: the text as it is, uncleaned.
+        find: a text to be searched for at once.
     """
 
     class CopyRequested(Message):
@@ -44,7 +45,7 @@ class Pager(ModalScreen[None]):
             super().__init__()
             self.text = text
 
-    def __init__(self, surroundings: Surroundings, title: str, text: str) -> None:
+    def __init__(self, surroundings: Surroundings, title: str, text: str, *, find: str = "") -> None:
         super().__init__()
         self._surroundings = surroundings
         self._title = clean_line(title)
@@ -55,6 +56,7 @@ class Pager(ModalScreen[None]):
         self._foot = StatusBar(ascii_only=surroundings.ascii_only, classes="foot")
         self._hits: array[int] = array("Q")
         self._hit: int | None = None
+        self._wanted = find
 
     def compose(self) -> ComposeResult:
         """Title, text, search bar when wanted, keys."""
@@ -69,6 +71,8 @@ class Pager(ModalScreen[None]):
         bind(self, keys, tr, "session", "app", only=PAGER_ACTIONS)
         self._view.focus()
         self._tell()
+        if self._wanted:
+            self.call_after_refresh(self._find_wanted)
 
     def renew(self, surroundings: Surroundings) -> None:
         """Take another language; the text stays as it is."""
@@ -123,11 +127,18 @@ class Pager(ModalScreen[None]):
 
     async def action_search(self) -> None:
         """Open the search bar, or let keys go into it again."""
+        (await self._opened_bar()).type()
+
+    async def _opened_bar(self) -> SearchBar:
         bar = self._bar()
         if bar is None:
             bar = SearchBar(self._surroundings)
             await self.mount(bar, before=self._foot)
-        bar.type()
+        return bar
+
+    async def _find_wanted(self) -> None:
+        (await self._opened_bar()).fill(self._wanted)
+        self._tell()
 
     def action_next_match(self) -> None:
         """The next hit."""

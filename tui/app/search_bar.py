@@ -96,6 +96,10 @@ class SearchBar(Horizontal):
         """Whether keys go into the field."""
         return self._input.has_focus
 
+    def fill(self, text: str) -> None:
+        """Want a text that was not typed here."""
+        self._input.value = text
+
     def type(self) -> None:
         """Let keys go into the field."""
         self._input.focus()

@@ -245,7 +245,10 @@ class SessionScreen(LinkedPanes):
         text = self._selected_text()
         if text:
             title = self.whole.title or self.whole.log.header.id
-            self.dsh_app.push_screen(Pager(self.surroundings, title, text))
+            needle = self._search.needle
+            # A hit may stand where the block is bounded: the pager goes to it.
+            find = needle if needle in text.casefold() else ""
+            self.dsh_app.push_screen(Pager(self.surroundings, title, text, find=find))
 
     def action_doctor(self) -> None:
         self.when_whole(self._begin_examination)

@@ -75,6 +75,15 @@ class SearchController:
         self._show(0.0)
         self._worker = self._screen.run_worker(self._run(text), group="search", exclusive=True)
 
+    @property
+    def needle(self) -> str:
+        """The word or phrase that is marked where it stands; "" without a search."""
+        if not self.is_open:
+            return ""
+        from tui.nodes.search_query import Query
+
+        return Query.parse(self._text).needle
+
     def accept(self) -> None:
         """Stay at the hit that typing went to; go to the next one where it has been seen already."""
         if self._is_fresh and self._at >= 0:
