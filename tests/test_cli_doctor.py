@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.contract import faults
 from tests.support.exports import ORDERS, case_log, recording
+from tests.support.log_builder import MODEL, PROVIDER, log
 from tui.cli import main
 
 
@@ -82,6 +83,17 @@ def test_hostile_sessions_give_no_orders_to_the_terminal(
 ) -> None:
     done = run(command[0], case_log(shared, case), *command[1:])
     assert ORDERS.search(done.out) is None
+
+
+def test_a_fall_back_that_works_is_told_beside_the_verdict(tmp_path: Path, run: Any) -> None:
+    built = log().turn().user("go").tools("peek").answer("fine")
+    record = {"provider": PROVIDER, "model": MODEL, "endpoint": "", "from": "addition-only", "to": "none"}
+    built.event("plugin:dsh-tui/tool-update-downgrade", record, ignorable=True).end()
+    path = built.write(tmp_path)
+    done = run("doctor", path)
+    assert done.status == 0
+    assert f"Since event {built.last - 2} its route is sent full definitions" in done.out
+    assert json.loads(run("doctor", path, "--json").out)["route"]["downgraded_seq"] == built.last - 2
 
 
 # -- recover

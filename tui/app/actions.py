@@ -120,6 +120,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("raw", ("r",), N_("Raw record of the entry"), Group.PANES),
     Action("pager", ("v",), N_("Whole text of the entry in the pager"), Group.PANES),
     Action("doctor", ("d",), N_("Doctor: what is wrong with this session"), Group.PANES),
+    Action("recover", ("s",), N_("Draft a summary for a fresh session"), Group.PANES),
     Action("copy", ("y",), N_("Copy the entry's text"), Group.COPY),
     Action("copy-address", ("Y",), N_("Copy the entry's address"), Group.COPY),
     Action("release-mouse", ("m",), N_("Mouse to the terminal, or back"), Group.COPY, "app"),

@@ -37,6 +37,19 @@ async def examined(reading: Reading, say: Callable[[str], None], tr: Translator)
     return examiner.result()
 
 
+async def drafted(reading: Reading, say: Callable[[str], None], tr: Translator) -> str:
+    """Draft a summary in slices; returns it as Markdown."""
+    from tui.export.recovery import recovery_text
+    from tui.nodes.recovery import Drafter
+
+    drafter = Drafter(reading)
+    while not drafter.step(_SLICE_S):
+        say(tr.t("Reading the session …"))
+        await sleep(0)
+    say("")
+    return recovery_text(drafter.result(), tr)
+
+
 class DoctorScreen(ModalScreen[int | None]):
     """The findings; closes with the seq to go to, or with None.
 

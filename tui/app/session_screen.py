@@ -263,6 +263,21 @@ class SessionScreen(LinkedPanes):
         title = self.whole.title or self.whole.log.header.id
         self.dsh_app.push_screen(DoctorScreen(self.surroundings, title, found), self._gone_to)
 
+    def action_recover(self) -> None:
+        self.when_whole(self._begin_draft)
+
+    def _begin_draft(self) -> None:
+        self.run_worker(self._draft(), group="doctor", exclusive=True)
+
+    async def _draft(self) -> None:
+        from tui.app.doctor_screen import drafted
+        from tui.app.pager import Pager
+
+        tr = self.surroundings.tr
+        text = await drafted(self.whole, self.say, tr)
+        title = tr.t("Draft of a summary; {key} copies it", key=self.surroundings.key("copy"))
+        self.dsh_app.push_screen(Pager(self.surroundings, title, text))
+
     # -- copying
 
     def _selected_text(self) -> str:

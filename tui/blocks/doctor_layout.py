@@ -8,6 +8,7 @@ from tui.blocks.text import EMPTY, Line, Span, line
 from tui.blocks.wording_doctor import (
     advice_text,
     attempt_text,
+    downgrade_note,
     finding_text,
     finding_title,
     turn_text,
@@ -26,7 +27,12 @@ def verdict_lines(found: Examination, layout: Layout) -> list[Line]:
     what = "failure" if bad else "interrupted" if found.findings else "ok"
     role = "error" if bad else "warning" if found.findings else "ok"
     glyph = GLYPHS[what].text(layout.ascii)
-    return _rows(layout, [Span(f"{glyph} ", role)], [Span(verdict_text(layout.tr, found), "heading")])
+    rows = _rows(layout, [Span(f"{glyph} ", role)], [Span(verdict_text(layout.tr, found), "heading")])
+    note = downgrade_note(layout.tr, found.versions)
+    if note:
+        sign = GLYPHS["tool-change"]
+        rows += _rows(layout, [Span(f"{sign.text(layout.ascii)} ", sign.role)], [Span(note, "text")])
+    return rows
 
 
 def finding_lines(found: Examination, number: int, layout: Layout) -> list[Line]:

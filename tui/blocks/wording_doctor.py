@@ -329,6 +329,17 @@ def versions_text(tr: Translator, versions: Versions) -> str:
     return tr.join(known)
 
 
+def downgrade_note(tr: Translator, versions: Versions) -> str:
+    """That the session's route is sent full definitions; empty if it is not."""
+    if versions.downgraded_seq is None:
+        return ""
+    return tr.t(
+        "Since event {seq} its route is sent full definitions in place of tool changes; the log keeps them "
+        "all.",
+        seq=versions.downgraded_seq,
+    )
+
+
 def verdict_text(tr: Translator, found: Examination) -> str:
     """The examination in one sentence."""
     if not found.findings:

@@ -25,6 +25,12 @@ def finding_entries(found: Examination, tr: Translator) -> Iterator[dict[str, An
         }
 
 
+def route_member(found: Examination) -> dict[str, Any]:
+    """Return the route that the session talks to, and since when it is sent full definitions."""
+    versions = found.versions
+    return named(provider=versions.provider, model=versions.model, downgraded_seq=versions.downgraded_seq)
+
+
 def chain_entries(found: Examination) -> Iterator[dict[str, Any]]:
     """Yield every turn with failed requests, those that a retry mended included."""
     for turn in found.chain:

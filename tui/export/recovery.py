@@ -16,9 +16,16 @@ from tui.nodes.recovery import Effect, FileUse, RecoveryDraft
 from tui.nodes.recovery import Item as Entry
 
 
-def write_recovery(write: Write, draft: RecoveryDraft, found: Examination, tr: Translator) -> None:
-    """Write the draft as Markdown with headings in the reader's language."""
+def write_recovery(write: Write, draft: RecoveryDraft, found: Examination | None, tr: Translator) -> None:
+    """Write the draft as Markdown with headings in the reader's language; `found` says why it is left."""
     write_markdown(write, _front(draft, tr), _sections(draft, found, tr), tr)
+
+
+def recovery_text(draft: RecoveryDraft, tr: Translator) -> str:
+    """Return the draft as one text, without what the doctor says of the session."""
+    pieces: list[str] = []
+    write_recovery(pieces.append, draft, None, tr)
+    return "".join(pieces)
 
 
 def _front(draft: RecoveryDraft, tr: Translator) -> Front:
@@ -50,7 +57,7 @@ def _front(draft: RecoveryDraft, tr: Translator) -> Front:
     )
 
 
-def _sections(draft: RecoveryDraft, found: Examination, tr: Translator) -> Iterator[Section]:
+def _sections(draft: RecoveryDraft, found: Examination | None, tr: Translator) -> Iterator[Section]:
     nothing = tr.t("Nothing was found in the log.")
     yield _section(tr.t("Goal"), _entries(tr, draft.goal), nothing)
     if draft.summary is not None:
@@ -66,11 +73,14 @@ def _sections(draft: RecoveryDraft, found: Examination, tr: Translator) -> Itera
     )
     if draft.answer is not None:
         yield _section(tr.t("The latest answer"), [Markup(draft.answer.text)], nothing)
-    yield _section(
-        tr.t("Why the original is left"),
-        [Prose("\n".join(finding_text(tr, finding) for finding in found.findings))] if found.findings else [],
-        tr.t("Nothing is wrong with this session."),
-    )
+    if found is not None:
+        yield _section(
+            tr.t("Why the original is left"),
+            [Prose("\n".join(finding_text(tr, finding) for finding in found.findings))]
+            if found.findings
+            else [],
+            tr.t("Nothing is wrong with this session."),
+        )
     yield _section(tr.t("Tools at the end of the original"), _tools(draft.tools), nothing)
     yield _section(tr.t("First steps"), [_first_steps(tr)], nothing)
 

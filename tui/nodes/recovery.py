@@ -7,6 +7,7 @@ to the outside is not in a log, so every call that may have changed something is
 from __future__ import annotations
 
 import re
+from time import monotonic
 from typing import Any, Final, Literal
 
 import msgspec
@@ -109,10 +110,37 @@ class RecoveryDraft(msgspec.Struct, frozen=True, kw_only=True):
 
 def draft(reading: Reading) -> RecoveryDraft:
     """Return the draft of a session that was read to its end."""
-    fold = _Draft()
-    for event in reading.log.events():
-        fold.apply(event)
-    fold.end()
+    drafter = Drafter(reading)
+    while not drafter.step(60.0):
+        pass
+    return drafter.result()
+
+
+class Drafter:
+    """A draft that can be made in slices; `result` once `step` has said that it is done."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._fold = _Draft()
+        self._row = 0
+
+    def step(self, seconds: float) -> bool:
+        """Read events for about this long; True when all have been read."""
+        log, until = self._reading.log, monotonic() + seconds
+        while self._row < len(log):
+            self._fold.apply(log.event(self._row))
+            self._row += 1
+            if monotonic() > until:
+                return False
+        return True
+
+    def result(self) -> RecoveryDraft:
+        """Return the draft."""
+        self._fold.end()
+        return _read_out(self._reading, self._fold)
+
+
+def _read_out(reading: Reading, fold: _Draft) -> RecoveryDraft:
     log = reading.log
     last = next((seq for row in range(len(log) - 1, -1, -1) if (seq := log.seq(row)) >= 0), -1)
     return RecoveryDraft(
