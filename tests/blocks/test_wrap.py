@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len as rich_cell_len
 
@@ -114,6 +114,8 @@ def test_rows_keep_the_width_and_lose_no_text(parts: list[tuple[str, str]], widt
 
 @settings(max_examples=1000, deadline=None)
 @given(TEXTS, st.integers(2, 20))
+@example("0000 \u1071", 2)
+@example("a  \u0301b", 2)
 def test_rows_never_split_a_grapheme(text: str, width: int) -> None:
     text = text.replace("\n", " ")
     borders = {0}

@@ -67,7 +67,8 @@ def _atoms() -> re.Pattern[str]:
     marks = f"(?:{zero_width()}|{ZWJ}.?)*"
     word = rf"[^{_SPACES}{_IDEOGRAPHS}{_OPEN_WIDE}]"
     return re.compile(
-        f"([{_SPACES}]+)"
+        # A mark stands on the space before it: that one opens a piece.
+        f"([{_SPACES}]+)(?!{zero_width()}|{ZWJ})"
         f"|[{_OPEN}]{{0,4}}(?![{_OPEN_WIDE}])[{_IDEOGRAPHS}]{marks}(?:[{_CLOSE}]{marks}){{0,4}}"
         rf"|(?:(?![(\[{{][{_IDEOGRAPHS}]){word}){{1,{_LONGEST_PIECE}}}{marks}(?:[{_CLOSE_WIDE}]{marks}){{0,4}}"
         f"|.{marks}",
