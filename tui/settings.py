@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tui.config import Theme
 from tui.session.store import Homes
+
+if TYPE_CHECKING:
+    from tui.llm.route_book import RouteBook
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,3 +26,5 @@ class Settings:
     keys: Mapping[str, tuple[str, ...]]
     """Keys that the reader gave to action ids."""
     homes: Homes
+    routes: Callable[[], RouteBook] | None = None
+    """Tells what the settings file says of routes; None: nothing."""

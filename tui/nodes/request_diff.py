@@ -167,7 +167,7 @@ def _same_tools(before: Tools, now: Tools) -> bool:
 
 
 def _causes(requests: Requests, before: ProjectedRequest, now: ProjectedRequest) -> Iterable[Cause]:
-    earlier, later = before.request, now.request
+    earlier, later = sorted((before.request, now.request), key=_number)
     if (earlier.provider, earlier.model) != (later.provider, later.model):
         yield "model"
     if before.system_text() != now.system_text():
@@ -179,6 +179,10 @@ def _causes(requests: Requests, before: ProjectedRequest, now: ProjectedRequest)
         yield "tools-changed"
     yield from _series(requests, earlier, later)
     yield from _surface(requests, earlier, later)
+
+
+def _number(request: RecordedRequest) -> int:
+    return request.place.n
 
 
 def _series(requests: Requests, earlier: RecordedRequest, later: RecordedRequest) -> Iterable[Cause]:

@@ -59,10 +59,11 @@ class RequestTable:
             known = self._rows[n] = self._made(n)
         return known
 
-    def pair(self, n: int) -> tuple[RecordedRequest | None, RecordedRequest]:
-        """Return the request before one, and that one."""
+    def pair(self, n: int, base: int | None = None) -> tuple[RecordedRequest | None, RecordedRequest]:
+        """Return the request to compare one with, by default the one before it, and that one."""
         now = self.requests.request(n)
-        return (self.requests.request(n - 1) if n > 1 else None), now
+        before = base if base is not None else n - 1
+        return (self.requests.request(before) if before >= 1 else None), now
 
     def mode(self, request: RecordedRequest) -> ToolUpdateMode:
         """Return the mode of a request's own route."""
