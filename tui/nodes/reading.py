@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import msgspec
 
+from tui.nodes.called_tools import CalledTools
 from tui.nodes.chat_index import ChatFold, NodeKind
 from tui.nodes.trajectory_index import RowFlag, TrajectoryFold
 from tui.nodes.turns import Totals, TurnsFold
@@ -33,6 +34,7 @@ class Reading:
         self.chat = ChatFold(self.turns)
         self.trajectory = TrajectoryFold(self.turns)
         self.tools = ToolChanges()
+        self.called = CalledTools()
         self.surface = Surface()
         self.title = ""
         self.provider = ""
@@ -139,6 +141,7 @@ class Reading:
             "developer/message": self._developer,
             "session/title": self._title,
             "image/offload": self._offload,
+            **self.called.handlers(),
             "user/message": self._surface,
             "system/message": self._surface,
             "assistant/message": self._surface,
