@@ -19,6 +19,7 @@ BENCHES = (
     "fold",
     "append",
     "projection",
+    "matrix",
     "requests",
     "loop",
     "start",

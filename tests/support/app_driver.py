@@ -20,6 +20,7 @@ from tui.app.application import DshApp
 from tui.app.linked_panes import Pane
 from tui.app.loader import open_reading
 from tui.app.session_screen import SessionScreen
+from tui.app.view_jump import SessionView
 from tui.blocks.text import plain
 from tui.nodes.reading import Reading
 from tui.session.store import find_homes
@@ -171,14 +172,17 @@ async def session_app(
     no_color: bool = False,
     view: Pane = "chat",
     at: int | None = None,
+    over: SessionView | None = None,
 ) -> AsyncIterator[Driver]:
     """The app with a session open, as `dsh-tui open` would show it."""
     whole, tail = open_reading(path)
     chosen = settings(lang, theme=theme, ascii_only=ascii_only, no_color=no_color)
     async with run_app(
-        chosen, lambda app: SessionScreen(whole, tail, app.surroundings, pane=view, at=at), size=size
+        chosen,
+        lambda app: SessionScreen(whole, tail, app.surroundings, pane=view, at=at, over=over),
+        size=size,
     ) as driver:
-        await driver.until(lambda: isinstance(driver.top, SessionScreen))
+        await driver.until(lambda: isinstance(driver.top, SessionScreen) or over is not None)
         await driver.pilot.pause()
         yield driver
 

@@ -17,8 +17,8 @@ from typing import Literal, TypeAlias
 
 from tui.i18n import N_, Translator
 
-Scope: TypeAlias = Literal["view", "session", "app"]
-"""Who does it: the block view in focus, the session's screen, or the program wherever one is."""
+Scope: TypeAlias = Literal["view", "session", "matrix", "app"]
+"""Who does it: the block view in focus, the session's screen, the matrix in focus, or the program."""
 Keys: TypeAlias = tuple[str, ...]
 
 
@@ -29,6 +29,7 @@ class Group(StrEnum):
     FIND = N_("Finding")
     FOLD = N_("Opening and folding")
     PANES = N_("Panes and inspector")
+    MATRIX = N_("Tools over time")
     COPY = N_("Copying")
     PROGRAM = N_("Program")
 
@@ -106,6 +107,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("toggle-bookkeeping", (".",), N_("Show or hide bookkeeping records"), Group.FOLD),
     Action("show-chat", ("1",), N_("Chat"), Group.PANES),
     Action("show-trajectory", ("2",), N_("Trajectory"), Group.PANES),
+    Action("show-tools", ("3",), N_("Tools over time"), Group.PANES),
     Action("next-pane", ("tab",), N_("The other pane"), Group.PANES, show_in_footer=True, short=N_("pane")),
     Action(
         "toggle-inspector",
@@ -121,6 +123,11 @@ ACTIONS: tuple[Action, ...] = (
     Action("pager", ("v",), N_("Whole text of the entry in the pager"), Group.PANES),
     Action("doctor", ("d",), N_("Doctor: what is wrong with this session"), Group.PANES),
     Action("recover", ("s",), N_("Draft a summary for a fresh session"), Group.PANES),
+    Action("column-left", ("left", "h"), N_("One request back"), Group.MATRIX, "matrix"),
+    Action("column-right", ("right", "l"), N_("One request on"), Group.MATRIX, "matrix"),
+    Action("columns-left", ("shift+left", "H"), N_("One page of requests back"), Group.MATRIX, "matrix"),
+    Action("columns-right", ("shift+right", "R"), N_("One page of requests on"), Group.MATRIX, "matrix"),
+    Action("switch-route", ("M",), N_("Told as another kind of route"), Group.MATRIX, "matrix"),
     Action("copy", ("y",), N_("Copy the entry's text"), Group.COPY),
     Action("copy-address", ("Y",), N_("Copy the entry's address"), Group.COPY),
     Action("release-mouse", ("m",), N_("Mouse to the terminal, or back"), Group.COPY, "app"),

@@ -29,7 +29,7 @@ class DshApp(App[int]):
         first: makes the first screen once the app's surroundings are known.
     """
 
-    CSS_PATH: ClassVar = ["app.tcss", "session.tcss", "timeline.tcss"]
+    CSS_PATH: ClassVar = ["app.tcss", "session.tcss", "timeline.tcss", "matrix.tcss"]
     TITLE = "dsh-tui"
     # Textual's own key for its own palette would hide ours.
     ENABLE_COMMAND_PALETTE = False

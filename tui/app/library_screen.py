@@ -153,7 +153,7 @@ class LibraryScreen(Screen[None]):
     def present_actions(self) -> dict[str, str]:
         """The actions there are here, each with what it does here where that is not the registry's word."""
         tr = self.surroundings.tr
-        present = {action.id: "" for action in ACTIONS if action.scope != "session"}
+        present = {action.id: "" for action in ACTIONS if action.scope in ("view", "app")}
         return present | {
             "cursor-up": tr.t("Previous session"),
             "cursor-down": tr.t("Next session"),

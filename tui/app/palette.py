@@ -61,6 +61,8 @@ class ActionCommands(Provider):
         places: dict[str, DOMNode | None] = {
             "view": self.focused,
             "session": self.screen,
+            "matrix": self.focused,
+            "requests": self.screen,
             "app": cast("DOMNode", self.app),
         }
         found: list[tuple[Action, Callable[[], Coroutine[Any, Any, None]]]] = []

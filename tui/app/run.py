@@ -9,6 +9,7 @@ from tui.app.application import DshApp
 from tui.app.linked_panes import Pane
 from tui.app.loader import open_reading
 from tui.app.session_screen import SessionScreen
+from tui.app.view_jump import SessionView
 from tui.session.store import Homes
 from tui.settings import Settings
 
@@ -24,7 +25,10 @@ def open_session(path: Path, *, view: str, at: int | None, settings: Settings) -
     """
     whole, tail = open_reading(path)
     pane: Pane = "trajectory" if view == "trajectory" else "chat"
-    app = DshApp(settings, lambda app: SessionScreen(whole, tail, app.surroundings, pane=pane, at=at))
+    over: SessionView | None = "tools" if view == "tools" else None
+    app = DshApp(
+        settings, lambda app: SessionScreen(whole, tail, app.surroundings, pane=pane, at=at, over=over)
+    )
     return app.run() or app.return_code or 0
 
 

@@ -12,6 +12,7 @@ from tui.app.navigation import Landmark, chat_landmark, row_of_node, trajectory_
 from tui.app.search_bar import SearchBar, search_keys
 from tui.app.session_search import SearchController
 from tui.app.surroundings import Surroundings
+from tui.app.view_jump import SessionView, ViewJump
 from tui.nodes.chat_nodes import chat_node
 from tui.nodes.reading import Reading
 
@@ -27,9 +28,41 @@ class SessionScreen(LinkedPanes):
         *,
         pane: Pane = "chat",
         at: int | None = None,
+        over: SessionView | None = None,
     ) -> None:
         super().__init__(whole, tail, surroundings, pane=pane, at=at)
+        self._over: SessionView | None = over
         self._search = SearchController(self)
+
+    def on_mount(self) -> None:
+        """Open the view that was asked for over the panes."""
+        if self._over is not None:
+            self.call_after_refresh(self.show_view, ViewJump(self._over, self.item))
+
+    # -- views over the panes
+
+    def show_view(self, jump: ViewJump | None) -> None:
+        """Go where a view over the panes sends the reader; None: it was closed, everything stays."""
+        if jump is None:
+            return
+        if jump.item >= 0:
+            self.select_item(jump.item)
+        if jump.view in ("chat", "trajectory"):
+            self.show_pane(jump.view)
+        elif (show := getattr(self, f"action_show_{jump.view}", None)) is not None:
+            show()
+
+    def action_show_tools(self) -> None:
+        """Tools over time, at the selected record."""
+        self.when_whole(self._open_matrix)
+
+    def _open_matrix(self) -> None:
+        from tui.app.matrix_screen import MatrixScreen
+
+        self.dsh_app.push_screen(
+            MatrixScreen(self.reading, self.surroundings, item=self.item),
+            self.show_view,
+        )
 
     # -- landmarks
 

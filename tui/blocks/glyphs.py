@@ -55,6 +55,15 @@ GLYPHS: Final[dict[str, Glyph]] = {
     "removed": Glyph("−", "-", "removed"),
     "restored": Glyph("↺", "@", "restored"),
     "redefined": Glyph("≠", "#", "redefined"),
+    # What a request says of a tool.
+    "tool-declared": Glyph("■", "=", "text"),
+    "tool-offered": Glyph("□", "o", "accent"),
+    "tool-reoffered": Glyph("▣", "%", "accent"),
+    "tool-deferred": Glyph("▫", "d", "muted"),
+    "tool-inactive": Glyph("▨", "~", "muted"),
+    "tool-absent": Glyph("·", ".", "faint"),
+    "tool-called": Glyph("●", "*", "tool"),
+    "series": Glyph("┆", "|", "accent"),
     # How something ended.
     "ok": Glyph("✓", "v", "ok"),
     "error": Glyph("✕", "x", "error"),

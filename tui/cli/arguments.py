@@ -56,7 +56,11 @@ class _Parser(argparse.ArgumentParser):
     def __init__(self, options: Iterable[Option]) -> None:
         super().__init__(prog=PROGRAM, add_help=False, allow_abbrev=False, exit_on_error=False)
         for option in options:
-            if option.takes_value:
+            if option.values > 1:
+                self.add_argument(
+                    *option.flags, dest=option.dest, nargs=option.values, default=argparse.SUPPRESS
+                )
+            elif option.takes_value:
                 self.add_argument(*option.flags, dest=option.dest, default=argparse.SUPPRESS)
             else:
                 self.add_argument(
@@ -109,7 +113,8 @@ def _command_options(found: Command, words: Sequence[str]) -> dict[str, Any]:
         if not sessions:
             raise WrongCall(N_("`{command}` needs a TASK"), command=found.name)
         return {**options, "task": sessions}
-    if found.needs_session and not any(sessions):
+    has_session = any(sessions) or found.session_unless not in options
+    if found.needs_session and has_session and not any(sessions):
         raise WrongCall(N_("`{command}` needs a SESSION"), command=found.name)
     if len(sessions) > found.needs_session:
         surplus = sessions[int(found.needs_session)]
@@ -121,7 +126,7 @@ def _command_options(found: Command, words: Sequence[str]) -> dict[str, Any]:
                 command=found.name,
                 option=f"{option.flags[-1]} {option.value_name}",
             )
-    return {**options, **({"session": sessions[0]} if found.needs_session else {})}
+    return {**options, **({"session": sessions[0]} if found.needs_session and has_session else {})}
 
 
 def _taken(options: Sequence[Option], words: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
@@ -133,7 +138,10 @@ def _taken(options: Sequence[Option], words: Sequence[str]) -> tuple[dict[str, A
     values: dict[str, Any] = vars(found)
     for option in options:
         if option.takes_value and option.dest in values:
-            values[option.dest] = _checked(option, values[option.dest])
+            given = values[option.dest]
+            values[option.dest] = (
+                [_checked(option, value) for value in given] if option.values > 1 else _checked(option, given)
+            )
     return values, rest
 
 
@@ -173,6 +181,8 @@ def _wrong_value(options: Sequence[Option], error: argparse.ArgumentError) -> Wr
     name = option.flags[-1] if option is not None else flags[-1]
     if option is not None and not option.takes_value:
         return WrongCall(N_("`{option}` takes no value"), option=name)
+    if option is not None and option.values > 1:
+        return WrongCall(N_("`{option}` needs two values: {values}"), option=name, values=option.value_name)
     return WrongCall(N_("`{option}` needs a value"), option=name)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tui.cli.run import OK, WRONG_CALL, Refused, Run, complain
+from tui.cli.run import OK, Refused, Run
 from tui.cli.session_reading import found, read
 from tui.export import Export, write_export
 from tui.export.output import OutputRefused, check_place, utf8_writer, whole_file
@@ -15,9 +15,6 @@ from tui.i18n import Translator
 def export(run: Run) -> int:
     """Write the view; raises Refused for a place that nothing is written to."""
     view, form = run.options["view"], run.options["format"]
-    if view == "tools" and form != "json":
-        complain(run.tr.t("dsh-tui: `--view tools` comes as `--format json` only"))
-        return WRONG_CALL
     session, _ = found(run)
     wanted = Export(view, form, ascii=run.settings.ascii)
     output = run.options.get("output")

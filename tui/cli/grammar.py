@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from tui.i18n import LANGS, N_
 
 PROGRAM: Final = "dsh-tui"
-VIEWS: Final = ("chat", "trajectory")
+VIEWS: Final = ("chat", "trajectory", "tools")
 EXPORT_VIEWS: Final = ("chat", "trajectory", "tools")
 FORMATS: Final = ("text", "md", "json", "html", "svg")
 SCENES: Final = ("one-tool-added", "twelve-added", "removed-and-restored", "redefined", "refused")
@@ -25,6 +25,8 @@ class Option(NamedTuple):
     metavar: str = ""
     choices: tuple[str, ...] = ()
     is_number: bool = False
+    values: int = 1
+    """How many values it takes; several come as a list."""
 
     @property
     def takes_value(self) -> bool:
@@ -48,6 +50,8 @@ class Command(NamedTuple):
     needs_session: bool = False
     required: tuple[str, ...] = ()
     """Options (by dest) that must be given."""
+    session_unless: str = ""
+    """An option (by dest) that names sessions itself, so that SESSION may be left out."""
     needs_task: bool = False
     """All its words together are what is to be done."""
 
@@ -111,7 +115,7 @@ COMMANDS: Final[Sequence[Command]] = (
         N_("write a view of a session without a screen"),
         (
             Option(("--view",), N_("what to write"), choices=EXPORT_VIEWS),
-            Option(("--format",), N_("how to write it; `tools` comes as json only"), choices=FORMATS),
+            Option(("--format",), N_("how to write it"), choices=FORMATS),
             Option(("-o", "--output"), N_("the file to write (default: standard output)"), metavar="FILE"),
         ),
         needs_session=True,
@@ -127,9 +131,16 @@ COMMANDS: Final[Sequence[Command]] = (
                 metavar="SEQ",
                 is_number=True,
             ),
+            Option(
+                ("--diff",),
+                N_("what differs between two points, each SEQ or SESSION[@SEQ]"),
+                metavar="A B",
+                values=2,
+            ),
             _JSON,
         ),
         needs_session=True,
+        session_unless="diff",
     ),
     Command(
         "doctor",

@@ -52,7 +52,7 @@ def _shown(run: Run, session: ResolvedSession, view: str, at: int | None) -> int
     reading = read(session, run)
     at = reached(reading, at, run)
     first = 0
-    if at is not None:
+    if at is not None and view != "tools":
         first = _position(reading, view, at)
         say(_beginning(run.tr, reading, view, first) + "\n\n")
     write = sys.stdout.write

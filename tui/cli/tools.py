@@ -22,7 +22,11 @@ _NAME_CELLS = 60
 
 
 def tools(run: Run) -> int:
-    """Print the inventory as a table or as JSON."""
+    """Print the inventory as a table or as JSON, or what differs between two of them."""
+    if "diff" in run.options:
+        from tui.cli.tools_diff import diff_tools
+
+        return diff_tools(run)
     session, at = found(run)
     reading = read(session, run)
     at = reached(reading, at, run)

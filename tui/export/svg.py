@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from html import escape
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tui.blocks.cells import cell_len
 from tui.blocks.chat_layout import chat_lines
@@ -27,6 +27,9 @@ from tui.nodes.notices import ToolLine, ToolNotice
 from tui.nodes.reading import Reading
 from tui.nodes.trajectory import is_bookkeeping, trajectory_row
 
+if TYPE_CHECKING:
+    from tui.llm.route_book import RouteBook
+
 WIDTHS: Final = {"chat": 100, "trajectory": 120}
 NODE_ROWS: Final = 200
 ROWS: Final = 4_000
@@ -40,10 +43,25 @@ _FONT: Final = (
 _MODIFIERS: Final = {"bold": "b", "italic": "i", "underline": "u", "strike": "s", "dim": "d"}
 
 
-def write_svg(write: Write, reading: Reading, tr: Translator, view: str, *, ascii_only: bool = False) -> None:
-    """Write a view as an SVG picture."""
-    layout = Layout(WIDTHS[view], tr, expanded=True, ascii=ascii_only, full=True)
-    blocks = _chat(reading, layout) if view == "chat" else _trajectory(reading, layout)
+def write_svg(
+    write: Write,
+    reading: Reading,
+    tr: Translator,
+    view: str,
+    *,
+    ascii_only: bool = False,
+    book: RouteBook | None = None,
+) -> None:
+    """Write a view as an SVG picture; `book` is what is known of routes, for the tools."""
+    if view == "tools":
+        from tui.export.matrix_export import matrix_picture
+
+        width, blocks = matrix_picture(reading, tr, book, ascii_only=ascii_only)
+    else:
+        width, blocks = WIDTHS[view], None
+    layout = Layout(width, tr, expanded=True, ascii=ascii_only, full=True)
+    if blocks is None:
+        blocks = _chat(reading, layout) if view == "chat" else _trajectory(reading, layout)
     rows = [*_front(reading, layout), EMPTY]
     left_out = 0
     for block in blocks:

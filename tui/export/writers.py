@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tui.export.json_text import Write, write_document
@@ -10,6 +11,7 @@ from tui.i18n import Translator
 from tui.nodes.reading import Reading
 
 if TYPE_CHECKING:
+    from tui.export.sections import Section
     from tui.llm.route_book import RouteBook
 
 VIEWS: Final = ("chat", "trajectory", "tools", "requests")
@@ -25,20 +27,17 @@ class Export(NamedTuple):
     first: int = 0
     """Position of the node or row to begin with; text only."""
     book: RouteBook | None = None
-    """What is known of routes, for `requests`; None: no more than everybody knows."""
+    """What is known of routes, for `requests` and `tools`; None: no more than everybody knows."""
 
 
 def write_export(write: Write, reading: Reading, tr: Translator, export: Export) -> None:
-    """Write a view of a session that has been read to its end, piece by piece.
-
-    `tools` comes as JSON only.
-    """
+    """Write a view of a session that has been read to its end, piece by piece."""
     if export.format == "json":
         _write_json(write, reading, tr, export)
     elif export.format == "svg":
         from tui.export.svg import write_svg
 
-        write_svg(write, reading, tr, export.view, ascii_only=export.ascii)
+        write_svg(write, reading, tr, export.view, ascii_only=export.ascii, book=export.book)
     else:
         _write_sections(write, reading, tr, export)
 
@@ -70,13 +69,27 @@ def _write_json(write: Write, reading: Reading, tr: Translator, export: Export) 
         write_document(write, view, head, lists)
 
 
+def _sections(reading: Reading, tr: Translator, export: Export) -> Iterator[Section]:
+    match export.view:
+        case "chat":
+            from tui.export.chat_sections import chat_sections
+
+            return chat_sections(reading, tr, export.first)
+        case "tools":
+            from tui.export.matrix_export import matrix_sections
+
+            return matrix_sections(reading, tr, export.book, ascii_only=export.ascii)
+        case _:
+            from tui.export.trajectory_sections import trajectory_sections
+
+            return trajectory_sections(reading, tr, export.first)
+
+
 def _write_sections(write: Write, reading: Reading, tr: Translator, export: Export) -> None:
-    from tui.export.chat_sections import chat_sections
     from tui.export.sections import front
-    from tui.export.trajectory_sections import trajectory_sections
 
     is_chat = export.view == "chat"
-    sections = (chat_sections if is_chat else trajectory_sections)(reading, tr, export.first)
+    sections = _sections(reading, tr, export)
     before = front(reading, tr)
     match export.format:
         case "md":

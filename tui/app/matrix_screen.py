@@ -1,0 +1,471 @@
+"""Tools over time on a screen: the matrix, one line about the cell under the cursor, and the cell in full."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, Literal, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.screen import Screen
+
+from tui.app.block_model import OneBlock
+from tui.app.block_view import BlockView
+from tui.app.keymap import bind
+from tui.app.matrix_view import MatrixView
+from tui.app.search_bar import SearchBar
+from tui.app.status_bar import Piece, StatusBar
+from tui.app.surroundings import Surroundings
+from tui.app.view_jump import SessionView, ViewJump
+from tui.blocks.clean import clean_line
+from tui.blocks.layout import Layout
+from tui.blocks.matrix_detail import cell_lines
+from tui.blocks.matrix_words import LEGEND, cell_text, column_text, legend, route_choice_text, route_text
+from tui.blocks.text import Line, Span, plain
+from tui.blocks.wording_names import tool_title
+from tui.i18n import N_
+from tui.llm.route import ToolUpdateMode
+from tui.llm.route_book import RouteBook
+from tui.nodes.reading import Reading
+from tui.nodes.tool_matrix import ROUTE_CHOICES, ToolMatrix, Zoom
+
+if TYPE_CHECKING:
+    from tui.app.application import DshApp
+
+MATRIX_ACTIONS: Final = frozenset(
+    (
+        *("previous-turn", "next-turn", "previous-tool-change", "next-tool-change"),
+        *("previous-error", "next-error", "search", "filter-tool-changes", "fold-turns", "fold-calls"),
+        *("show-chat", "show-trajectory", "show-requests", "next-pane", "toggle-inspector", "pager"),
+        *("copy", "copy-address", "back"),
+    )
+)
+_FOOT: Final = (
+    ("column-right", N_("request")),
+    ("activate", N_("open")),
+    ("next-tool-change", N_("tool change")),
+    ("next-error", N_("error")),
+    ("search", N_("filter")),
+    ("filter-tool-changes", N_("only changed")),
+    ("fold-turns", N_("turns")),
+    ("fold-calls", N_("calls")),
+    ("switch-route", N_("route")),
+    ("back", N_("back")),
+    ("help", N_("keys")),
+)
+_KEEP: Final = {"tool-declared": 90, "tool-offered": 80, "tool-reoffered": 20, "tool-deferred": 3}
+"""Which signs are explained where there is no room for all."""
+
+
+class MatrixScreen(Screen[ViewJump]):
+    """The matrix of a session over its panes; closes with where to go.
+
+    Args:
+        reading: the session.
+        surroundings: language, keys, glyphs.
+        item: trajectory row to begin at; the last request for -1.
+        book: what is known of routes.
+    """
+
+    AUTO_FOCUS = "#matrix"
+
+    def __init__(
+        self,
+        reading: Reading,
+        surroundings: Surroundings,
+        *,
+        item: int = -1,
+        book: RouteBook | None = None,
+    ) -> None:
+        super().__init__()
+        self.surroundings = surroundings
+        self.reading = reading
+        self._only_changed = False
+        self._needle = ""
+        self._notice = ""
+        self._seen = len(reading.trajectory.index)
+        matrix = ToolMatrix(reading, book=book)
+        ascii_only = surroundings.ascii_only
+        self.matrix_view = MatrixView(surroundings, matrix, id="matrix")
+        if item >= 0:
+            self.matrix_view.column = matrix.column_of_item(item)
+            self._begin_at_change(item)
+        self._head = StatusBar(ascii_only=ascii_only, id="head")
+        self._cell = StatusBar(ascii_only=ascii_only, id="matrix-cell")
+        self._legend = StatusBar(ascii_only=ascii_only, id="matrix-legend")
+        self.detail = BlockView(
+            OneBlock(self._lines), following=False, ascii_only=ascii_only, id="matrix-detail"
+        )
+        self._foot = StatusBar(ascii_only=ascii_only, id="foot")
+
+    def compose(self) -> ComposeResult:
+        self.detail.display = False
+        self._bind()
+        self._tell()
+        yield self._head
+        yield self.matrix_view
+        yield self._cell
+        yield self.detail
+        yield self._legend
+        yield self._foot
+
+    def _bind(self) -> None:
+        keys, tr = self.surroundings.keys, self.surroundings.tr
+        bind(self, keys, tr, "session", only=MATRIX_ACTIONS)
+        bind(self.matrix_view, keys, tr, "view", "matrix")
+        bind(self.detail, keys, tr, "view")
+
+    def renew(self, surroundings: Surroundings) -> None:
+        """Take another language."""
+        self.surroundings = surroundings
+        self._bind()
+        self.matrix_view.renew(surroundings)
+        if (bar := self._bar()) is not None:
+            bar.renew(surroundings)
+        self._tell()
+
+    @property
+    def matrix(self) -> ToolMatrix:
+        """The matrix shown."""
+        return self.matrix_view.matrix
+
+    @property
+    def _dsh_app(self) -> DshApp:
+        return cast("DshApp", self.app)  # pyright: ignore[reportUnknownMemberType]
+
+    def _begin_at_change(self, item: int) -> None:
+        """Put the cursor on the first tool that the record to begin at changes or calls."""
+        if not len(self.matrix):
+            return
+        cells = self.matrix.cells(self.matrix_view.column)
+        row = self.reading.trajectory.index.rows[item]
+        called = self.reading.called
+        at = called.rows.index(row) if row in called.rows else -1
+        name = called.names[called.tools[at]] if at >= 0 else None
+        if name is None:
+            name = next((each for each in self.matrix.tools if each in cells and cells[each].mark), None)
+        if name is not None:
+            self.matrix_view.tool = self.matrix.tools.index(name)
+
+    # -- what is told
+
+    def say(self, sentence: str) -> None:
+        """Show a sentence in the place of the keys until the next key."""
+        self._notice = sentence
+        self._tell_foot()
+
+    def on_key(self) -> None:
+        if self._notice:
+            self._notice = ""
+            self._tell_foot()
+        if len(self.reading.trajectory.index) != self._seen:
+            # The session has grown since the matrix was made.
+            self._seen = len(self.reading.trajectory.index)
+            self._show(self.matrix.zoomed(self.matrix.zoom), column=self.matrix_view.column)
+
+    @on(MatrixView.Moved)
+    def _moved(self) -> None:
+        self._tell()
+        if self.detail.display:
+            self._renew_detail()
+
+    @on(MatrixView.Opened)
+    def _opened(self) -> None:
+        self.action_toggle_inspector()
+
+    @on(BlockView.FollowChanged)
+    def _follow_changed(self, event: BlockView.FollowChanged) -> None:
+        event.stop()
+
+    def _tell(self) -> None:
+        tr, matrix = self.surroundings.tr, self.matrix
+        title = clean_line(self.reading.title) or clean_line(self.reading.log.header.id)
+        shown = len(self.matrix_view.names)
+        tools = tr.n("{n} tool", "{n} tools", len(matrix.tools))
+        if shown != len(matrix.tools):
+            tools = tr.t("{n} of {tools}", n=tr.number(shown), tools=tools)
+        left = [
+            Piece((Span(title, "title"),), keep=80),
+            Piece((Span(tr.t("Tools over time"), "accent"),), keep=100),
+        ]
+        right = [
+            Piece((Span(tr.t("only changed"), "warning"),), keep=60),
+            Piece((Span(route_choice_text(tr, matrix.route), "muted"),), keep=40),
+            Piece((Span(tr.n("{n} request", "{n} requests", matrix.requests), "muted"),), keep=50),
+            Piece((Span(tools, "muted"),), keep=55),
+        ]
+        self._head.show(left, right if self._only_changed else right[1:])
+        self._tell_cell()
+        kept = dict(_KEEP)
+        if matrix.route != "in-history" and (not len(matrix) or self._mode != "in-history"):
+            # The signs of an in-history route give way to those that can be seen.
+            kept |= {"tool-inactive": 5, "tool-reoffered": 4}
+        signs = legend(tr, ascii_only=self.surroundings.ascii_only)
+        self._legend.show(
+            [Piece(pair, keep=kept.get(what, 50)) for (what, _), pair in zip(LEGEND, signs, strict=True)]
+        )
+        self._tell_foot()
+
+    @property
+    def _mode(self) -> ToolUpdateMode:
+        return self.matrix.column(self.matrix_view.column).mode
+
+    def _tell_cell(self) -> None:
+        tr, found = self.surroundings.tr, self.matrix_view.cell_at_cursor
+        if found is None:
+            self._cell.show()
+            return
+        name, at = found
+        column = self.matrix.column(at)
+        self._cell.show(
+            [
+                Piece((Span(tool_title(name), "tool bold"),), keep=100),
+                Piece((Span(cell_text(tr, self.matrix, name, at), "text"),), keep=90),
+            ],
+            [
+                Piece((Span(column_text(tr, column), "muted"),), keep=80),
+                Piece((Span(route_text(tr, column), "muted"),), keep=30),
+            ],
+        )
+
+    def _tell_foot(self) -> None:
+        if self._notice:
+            self._foot.show([Piece((Span(self._notice, "warning"),), keep=100)])
+            return
+        tr, around = self.surroundings.tr, self.surroundings
+        pieces = [
+            Piece((Span(around.key(action), "key"), Span(f" {tr.t(label)}", "muted")), keep=50 - at)
+            for at, (action, label) in enumerate(_FOOT)
+            if around.key(action)
+        ]
+        self._foot.show(pieces)
+
+    # -- the cell in full
+
+    def _lines(self, width: int) -> Sequence[Line]:
+        found = self.matrix_view.cell_at_cursor
+        if found is None:
+            return []
+        around = self.surroundings
+        layout = Layout(width, around.tr, expanded=True, ascii=around.ascii_only)
+        return cell_lines(self.matrix, *found, layout)
+
+    def _renew_detail(self) -> None:
+        self.detail.set_model(OneBlock(self._lines))
+        self.detail.scroll_to_line(0)
+
+    def action_toggle_inspector(self) -> None:
+        self.detail.display = not self.detail.display
+        if self.detail.display:
+            self._renew_detail()
+        else:
+            self.matrix_view.focus()
+
+    def action_next_pane(self) -> None:
+        if self.detail.display and self.matrix_view.has_focus:
+            self.detail.focus()
+        else:
+            self.matrix_view.focus()
+
+    def action_pager(self) -> None:
+        from tui.app.pager import Pager
+
+        if (text := self._text()) and (name := self.matrix_view.name_at_cursor):
+            self._dsh_app.push_screen(Pager(self.surroundings, tool_title(name), text))
+
+    def _text(self) -> str:
+        """The cell in full as text, nothing left out."""
+        found = self.matrix_view.cell_at_cursor
+        layout = Layout(100, self.surroundings.tr, expanded=True, full=True)
+        rows = cell_lines(self.matrix, *found, layout) if found is not None else []
+        return "\n".join(plain(row).rstrip() for row in rows)
+
+    async def action_copy(self) -> None:
+        if text := self._text():
+            self.say(await self._dsh_app.copy(text))
+
+    async def action_copy_address(self) -> None:
+        if len(self.matrix):
+            log, row = self.reading.log, self.matrix.column(self.matrix_view.column).row
+            self.say(await self._dsh_app.copy(f"{log.header.id}@{log.seq(row)}"))
+
+    # -- landmarks
+
+    def _seek(self, step: Literal[1, -1], columns: Sequence[int], nothing: str) -> None:
+        here = self.matrix_view.column
+        ordered = columns if step > 0 else list(reversed(columns))
+        found = next((at for at in ordered if (at - here) * step > 0), None)
+        if found is None:
+            self.say(nothing)
+        else:
+            self.matrix_view.go(column=found)
+
+    def _seek_change(self, step: Literal[1, -1]) -> None:
+        tr = self.surroundings.tr
+        nothing = tr.t("No later tool change.") if step > 0 else tr.t("No earlier tool change.")
+        before = self.matrix_view.column
+        self._seek(step, self.matrix.changed_columns(self.matrix_view.names), nothing)
+        if self.matrix_view.column == before:
+            return
+        cells = self.matrix.cells(self.matrix_view.column)
+        marked = [at for at, name in enumerate(self.matrix_view.names) if name in cells and cells[name].mark]
+        if marked and self.matrix_view.tool not in marked:
+            self.matrix_view.go(tool=marked[0])
+
+    def action_previous_tool_change(self) -> None:
+        self._seek_change(-1)
+
+    def action_next_tool_change(self) -> None:
+        self._seek_change(1)
+
+    def _seek_error(self, step: Literal[1, -1]) -> None:
+        tr = self.surroundings.tr
+        places = self.matrix.failed_places()
+        names = {name: at for at, name in enumerate(self.matrix_view.names)}
+        columns = [column for column, name in places if name in names]
+        before = self.matrix_view.column
+        nothing = tr.t("No later failed call.") if step > 0 else tr.t("No earlier failed call.")
+        self._seek(step, columns, nothing)
+        if self.matrix_view.column != before:
+            found = next(name for at, name in places if at == self.matrix_view.column and name in names)
+            self.matrix_view.go(tool=names[found])
+
+    def action_previous_error(self) -> None:
+        self._seek_error(-1)
+
+    def action_next_error(self) -> None:
+        self._seek_error(1)
+
+    def _seek_turn(self, step: Literal[1, -1]) -> None:
+        matrix, tr = self.matrix, self.surroundings.tr
+        starts = [at for at in range(len(matrix)) if not at or matrix.turn(at) != matrix.turn(at - 1)]
+        self._seek(step, starts, tr.t("No later turn.") if step > 0 else tr.t("No earlier turn."))
+
+    def action_previous_turn(self) -> None:
+        self._seek_turn(-1)
+
+    def action_next_turn(self) -> None:
+        self._seek_turn(1)
+
+    # -- what is shown
+
+    def _show(self, matrix: ToolMatrix | None = None, column: int | None = None) -> None:
+        matrix = matrix if matrix is not None else self.matrix
+        needle = self._needle.casefold()
+        names = [
+            name
+            for name in matrix.tools
+            if (not self._only_changed or name in matrix.changing)
+            and (needle in name.casefold() or needle in tool_title(name).casefold())
+        ]
+        self.matrix_view.show(matrix, names, column=column)
+        if (bar := self._bar()) is not None:
+            bar.show_hits(None, len(names))
+
+    def action_filter_tool_changes(self) -> None:
+        """Show only tools that something happened to, or all."""
+        self._only_changed = not self._only_changed
+        self._show()
+        tr, key = self.surroundings.tr, self.surroundings.key("filter-tool-changes")
+        if not self._only_changed:
+            self.say(tr.t("All tools are shown again."))
+        elif self.matrix_view.names:
+            self.say(tr.t("Only tools that changed are shown; {key} shows all of them again.", key=key))
+        else:
+            self.say(tr.t("No tool of this session has changed; {key} shows all of them again.", key=key))
+
+    def action_fold_turns(self) -> None:
+        """A column for each turn, or for each request."""
+        zoom: Zoom = "turn" if self.matrix.zoom == "request" else "request"
+        matrix = self.matrix.zoomed(zoom)
+        last = self.matrix.column(self.matrix_view.column).last if len(self.matrix) else 1
+        self._show(matrix, column=matrix.column_of_request(last))
+        tr = self.surroundings.tr
+        self.say(tr.t("Each column is a turn.") if zoom == "turn" else tr.t("Each column is a request."))
+
+    def action_fold_calls(self) -> None:
+        """Count calls in a second cell of each column, or draw narrow columns again."""
+        self.matrix_view.show(cells=2 if self.matrix_view.cells == 1 else 1)
+
+    @on(MatrixView.RouteWanted)
+    def _switch_route(self) -> None:
+        """Tell the columns as the next kind of route."""
+        at = ROUTE_CHOICES.index(self.matrix.route)
+        route = ROUTE_CHOICES[(at + 1) % len(ROUTE_CHOICES)]
+        self._show(self.matrix.routed(route))
+        self.say(route_choice_text(self.surroundings.tr, route))
+
+    # -- filter by name
+
+    def _bar(self) -> SearchBar | None:
+        return next(iter(self.query(SearchBar)), None)
+
+    async def action_search(self) -> None:
+        bar = self._bar()
+        if bar is None:
+            bar = SearchBar(self.surroundings, hint=N_("Part of a tool's name"))
+            await self.mount(bar, before=self._foot)
+        bar.type()
+
+    @on(SearchBar.SearchChanged)
+    def _filter_changed(self, event: SearchBar.SearchChanged) -> None:
+        self._needle = event.text
+        self._show()
+
+    @on(SearchBar.SearchStep)
+    def _filter_step(self, event: SearchBar.SearchStep) -> None:
+        if event.accepted:
+            self.matrix_view.focus()
+        else:
+            self.matrix_view.move(tools=event.step)
+
+    @on(SearchBar.SearchClosed)
+    def _filter_closed(self) -> None:
+        self._end_filter()
+
+    def _end_filter(self) -> None:
+        if (bar := self._bar()) is not None:
+            bar.remove()
+        self._needle = ""
+        self.matrix_view.focus()
+        self._show()
+
+    # -- leaving
+
+    def _leave(self, view: SessionView) -> None:
+        """Close, and go to a view at the request under the cursor; a call or change under it comes first."""
+        self.dismiss(ViewJump(view, self._item()))
+
+    def _item(self) -> int:
+        found = self.matrix_view.cell_at_cursor
+        if found is None:
+            return -1
+        name, at = found
+        calls = [call.item for call in self.matrix.calls(name, at) if call.item >= 0]
+        if calls:
+            return calls[0]
+        if self.matrix.cell(name, at).mark:
+            rows = [each.row for each in self.matrix.happened(name) if self.matrix.column_of(each) == at]
+            item = self.reading.trajectory.index.exactly(rows[-1]) if rows else None
+            if item is not None:
+                return item
+        return self.matrix.column(at).item
+
+    def action_show_chat(self) -> None:
+        self._leave("chat")
+
+    def action_show_trajectory(self) -> None:
+        self._leave("trajectory")
+
+    def action_show_requests(self) -> None:
+        at = self.matrix_view.column
+        self.dismiss(ViewJump("requests", self.matrix.column(at).item if len(self.matrix) else -1))
+
+    def action_back(self) -> None:
+        """Close the filter, the cell, then the screen; the panes stay where they were."""
+        if self._bar() is not None:
+            self._end_filter()
+        elif self.detail.display:
+            self.action_toggle_inspector()
+        else:
+            self.dismiss(None)
