@@ -30,7 +30,8 @@ def head_right(reading: Reading, tr: Translator, progress: float | None) -> list
     share = totals.cache_share if known else None
     turns = tr.n("{n} turn", "{n} turns", totals.turns)
     if known and not len(reading.log):
-        return [Piece((Span(tr.t("no events yet"), "muted"),), keep=80)]
+        empty = Piece((Span(tr.t("no events yet"), "muted"),), keep=75)
+        return [Piece((Span(clean_line(reading.model), "accent"),), keep=80), empty]
     active = len(reading.tools.active_names()) if reading.tools.headers else None
     tools = tr.n("{n} tool", "{n} tools", active or 0) if known or active is not None else tr.t("… tools")
     pieces = [
