@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 
 from tui.i18n import N_, Translator
 
-Scope: TypeAlias = Literal["view", "session", "matrix", "app"]
+Scope: TypeAlias = Literal["view", "session", "matrix", "requests", "app"]
 """Who does it: the block view in focus, the session's screen, the matrix in focus, or the program."""
 Keys: TypeAlias = tuple[str, ...]
 
@@ -30,6 +30,7 @@ class Group(StrEnum):
     FOLD = N_("Opening and folding")
     PANES = N_("Panes and inspector")
     MATRIX = N_("Tools over time")
+    REQUESTS = N_("Requests")
     COPY = N_("Copying")
     PROGRAM = N_("Program")
 
@@ -108,6 +109,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("show-chat", ("1",), N_("Chat"), Group.PANES),
     Action("show-trajectory", ("2",), N_("Trajectory"), Group.PANES),
     Action("show-tools", ("3",), N_("Tools over time"), Group.PANES),
+    Action("show-requests", ("4",), N_("Requests as they were sent"), Group.PANES),
     Action("next-pane", ("tab",), N_("The other pane"), Group.PANES, show_in_footer=True, short=N_("pane")),
     Action(
         "toggle-inspector",
@@ -122,12 +124,13 @@ ACTIONS: tuple[Action, ...] = (
     Action("raw", ("r",), N_("Raw record of the entry"), Group.PANES),
     Action("pager", ("v",), N_("Whole text of the entry in the pager"), Group.PANES),
     Action("doctor", ("d",), N_("Doctor: what is wrong with this session"), Group.PANES),
-    Action("recover", ("s",), N_("Draft a summary for a fresh session"), Group.PANES),
     Action("column-left", ("left", "h"), N_("One request back"), Group.MATRIX, "matrix"),
     Action("column-right", ("right", "l"), N_("One request on"), Group.MATRIX, "matrix"),
     Action("columns-left", ("shift+left", "H"), N_("One page of requests back"), Group.MATRIX, "matrix"),
     Action("columns-right", ("shift+right", "R"), N_("One page of requests on"), Group.MATRIX, "matrix"),
     Action("switch-route", ("M",), N_("Told as another kind of route"), Group.MATRIX, "matrix"),
+    Action("compare-from", ("=",), N_("Compare requests with this one"), Group.REQUESTS, "requests"),
+    Action("recover", ("s",), N_("Draft a summary for a fresh session"), Group.PANES),
     Action("copy", ("y",), N_("Copy the entry's text"), Group.COPY),
     Action("copy-address", ("Y",), N_("Copy the entry's address"), Group.COPY),
     Action("release-mouse", ("m",), N_("Mouse to the terminal, or back"), Group.COPY, "app"),

@@ -19,6 +19,7 @@ from tui.settings import Settings
 
 if TYPE_CHECKING:
     from tui.app.pager import Pager
+    from tui.llm.route_book import RouteBook
 
 
 class DshApp(App[int]):
@@ -29,7 +30,7 @@ class DshApp(App[int]):
         first: makes the first screen once the app's surroundings are known.
     """
 
-    CSS_PATH: ClassVar = ["app.tcss", "session.tcss", "timeline.tcss", "matrix.tcss"]
+    CSS_PATH: ClassVar = ["app.tcss", "session.tcss", "timeline.tcss", "matrix.tcss", "requests.tcss"]
     TITLE = "dsh-tui"
     # Textual's own key for its own palette would hide ours.
     ENABLE_COMMAND_PALETTE = False
@@ -47,6 +48,7 @@ class DshApp(App[int]):
             tr=translator(settings.lang), keys=effective_keys(settings.keys), ascii_only=settings.ascii
         )
         self.set_class(settings.ascii, "-ascii")
+        self._routes: RouteBook | None = None
         self._mouse_is_released = False
         themes.register(self, themes.LIGHT if settings.theme == "light" else themes.DARK)
 
@@ -77,6 +79,20 @@ class DshApp(App[int]):
 
         outcome = await copy(text, self._write, os.environ)
         return outcome.sentence(self.surroundings.tr)
+
+    @property
+    def routes(self) -> RouteBook:
+        """What is known of the routes that logs name."""
+        if self._routes is None:
+            from tui.config import ConfigError
+            from tui.llm.route_book import RouteBook
+
+            try:
+                self._routes = self.settings.routes() if self.settings.routes is not None else RouteBook()
+            except ConfigError:
+                # Whoever talks is told; a log can be read with less.
+                self._routes = RouteBook()
+        return self._routes
 
     def _write(self, sequence: str) -> None:
         """Put a sequence on the terminal, past the compositor, as Textual does for its own."""

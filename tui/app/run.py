@@ -25,7 +25,7 @@ def open_session(path: Path, *, view: str, at: int | None, settings: Settings) -
     """
     whole, tail = open_reading(path)
     pane: Pane = "trajectory" if view == "trajectory" else "chat"
-    over: SessionView | None = "tools" if view == "tools" else None
+    over: SessionView | None = "tools" if view == "tools" else "requests" if view == "requests" else None
     app = DshApp(
         settings, lambda app: SessionScreen(whole, tail, app.surroundings, pane=pane, at=at, over=over)
     )

@@ -60,9 +60,19 @@ class SessionScreen(LinkedPanes):
         from tui.app.matrix_screen import MatrixScreen
 
         self.dsh_app.push_screen(
-            MatrixScreen(self.reading, self.surroundings, item=self.item),
+            MatrixScreen(self.reading, self.surroundings, item=self.item, book=self.dsh_app.routes),
             self.show_view,
         )
+
+    def action_show_requests(self) -> None:
+        """The model requests, at the one that the selected record belongs to."""
+        self.when_whole(self._open_requests)
+
+    def _open_requests(self) -> None:
+        from tui.app.requests_screen import RequestsScreen
+
+        screen = RequestsScreen(self.reading, self.surroundings, item=self.item, book=self.dsh_app.routes)
+        self.dsh_app.push_screen(screen, self.show_view)
 
     # -- landmarks
 

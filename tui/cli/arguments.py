@@ -116,8 +116,11 @@ def _command_options(found: Command, words: Sequence[str]) -> dict[str, Any]:
     has_session = any(sessions) or found.session_unless not in options
     if found.needs_session and has_session and not any(sessions):
         raise WrongCall(N_("`{command}` needs a SESSION"), command=found.name)
-    if len(sessions) > found.needs_session:
-        surplus = sessions[int(found.needs_session)]
+    expected = int(found.needs_session) + int(found.needs_number)
+    if found.needs_number and len(sessions) < expected:
+        raise WrongCall(N_("`{command}` needs a SESSION and a number N"), command=found.name)
+    if len(sessions) > expected:
+        surplus = sessions[expected]
         raise WrongCall(N_("`{word}` is one argument too many"), word=surplus)
     for option in found.options:
         if option.dest in found.required and option.dest not in options:
@@ -126,6 +129,11 @@ def _command_options(found: Command, words: Sequence[str]) -> dict[str, Any]:
                 command=found.name,
                 option=f"{option.flags[-1]} {option.value_name}",
             )
+    if found.needs_number:
+        number = sessions[1]
+        if not (number.isascii() and number.isdigit() and len(number) <= 16):
+            raise WrongCall(N_("`{word}` is no number of a request"), word=number)
+        options["number"] = int(number)
     return {**options, **({"session": sessions[0]} if found.needs_session and has_session else {})}
 
 

@@ -9,11 +9,18 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from tui import __version__
 from tui.cli.arguments import Call, WrongCall, language_of, parse
 from tui.cli.run import INTERRUPTED, OK, UNREADABLE, WRONG_CALL, Refused, Run, complain, say
 from tui.i18n import Translator, translator
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tui.config import Config
+    from tui.llm.route_book import RouteBook
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -94,6 +101,7 @@ def _prepared(call: Call) -> Run:
     named = Path(call.config) if call.config is not None else None
     config = load_config(named, os.environ)
     lang = call.lang or config.lang or detect_lang(os.environ)
+    path = named or config_path(os.environ)
     settings = Settings(
         lang=lang,
         theme=config.ui.theme,
@@ -101,6 +109,7 @@ def _prepared(call: Call) -> Run:
         no_color=call.no_color or bool(os.environ.get("NO_COLOR")),
         keys=config.keymap(),
         homes=find_homes(os.environ, call.dsh_home),
+        routes=lambda: _routes(config, path),
     )
     return Run(
         settings=settings,
@@ -108,8 +117,14 @@ def _prepared(call: Call) -> Run:
         plain=call.plain,
         options=call.options,
         config=config,
-        config_path=named or config_path(os.environ),
+        config_path=path,
     )
+
+
+def _routes(config: Config, path: Path) -> RouteBook:
+    from tui.cli.routes import routes_of
+
+    return routes_of(config, path)
 
 
 def _dispatch(call: Call):
@@ -124,6 +139,10 @@ def _dispatch(call: Call):
             from tui.cli.export import export
 
             return export
+        case "request":
+            from tui.cli.request import request
+
+            return request
         case "tools":
             from tui.cli.tools import tools
 

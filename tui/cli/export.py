@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from tui.cli.routes import book_for
 from tui.cli.run import OK, Refused, Run
 from tui.cli.session_reading import found, read
 from tui.export import Export, write_export
@@ -16,7 +17,7 @@ def export(run: Run) -> int:
     """Write the view; raises Refused for a place that nothing is written to."""
     view, form = run.options["view"], run.options["format"]
     session, _ = found(run)
-    wanted = Export(view, form, ascii=run.settings.ascii)
+    wanted = Export(view, form, ascii=run.settings.ascii, book=book_for(run, view))
     output = run.options.get("output")
     if output is None or output == "-":
         write_export(utf8_writer(sys.stdout), read(session, run), run.tr, wanted)

@@ -11,8 +11,9 @@ from typing import Final, NamedTuple
 from tui.i18n import LANGS, N_
 
 PROGRAM: Final = "dsh-tui"
-VIEWS: Final = ("chat", "trajectory", "tools")
-EXPORT_VIEWS: Final = ("chat", "trajectory", "tools")
+VIEWS: Final = ("chat", "trajectory", "tools", "requests")
+EXPORT_VIEWS: Final = ("chat", "trajectory", "tools", "requests")
+MODES: Final = ("none", "addition-only", "in-history")
 FORMATS: Final = ("text", "md", "json", "html", "svg")
 SCENES: Final = ("one-tool-added", "twelve-added", "removed-and-restored", "redefined", "refused")
 
@@ -52,6 +53,8 @@ class Command(NamedTuple):
     """Options (by dest) that must be given."""
     session_unless: str = ""
     """An option (by dest) that names sessions itself, so that SESSION may be left out."""
+    needs_number: bool = False
+    """A number N follows the session."""
     needs_task: bool = False
     """All its words together are what is to be done."""
 
@@ -120,6 +123,18 @@ COMMANDS: Final[Sequence[Command]] = (
         ),
         needs_session=True,
         required=("view", "format"),
+    ),
+    Command(
+        "request",
+        N_("print the Nth model request as its route is sent it"),
+        (
+            Option(
+                ("--mode",), N_("how the route takes tool changes (default: what is known)"), choices=MODES
+            ),
+            Option(("--wire",), N_("print the provider's JSON body")),
+        ),
+        needs_session=True,
+        needs_number=True,
     ),
     Command(
         "tools",

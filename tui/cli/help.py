@@ -39,6 +39,8 @@ def _command_help(tr: Translator, command: Command) -> str:
     words = [PROGRAM, command.name]
     if command.needs_session:
         words.append("SESSION")
+    if command.needs_number:
+        words.append("N")
     for option in command.options:
         word = f"{option.flags[0]} {option.value_name}".rstrip()
         words.append(word if option.dest in command.required else f"[{word}]")
@@ -51,7 +53,8 @@ def _command_help(tr: Translator, command: Command) -> str:
 
 
 def _positional(command: Command) -> list[str]:
-    return ["SESSION"] * command.needs_session + ["TASK…"] * command.needs_task
+    numbered = ["SESSION"] * command.needs_session + ["N"] * command.needs_number
+    return numbered + ["TASK…"] * command.needs_task
 
 
 def _options(tr: Translator, title: str, options: Sequence[Option]) -> str:

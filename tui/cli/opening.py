@@ -7,7 +7,6 @@ from pathlib import Path
 
 from tui.cli.run import OK, Refused, Run, say
 from tui.cli.session_reading import found, reached, read
-from tui.export import Export, write_export
 from tui.i18n import Translator
 from tui.nodes.reading import Reading
 from tui.resources import shipped
@@ -52,11 +51,19 @@ def _shown(run: Run, session: ResolvedSession, view: str, at: int | None) -> int
     reading = read(session, run)
     at = reached(reading, at, run)
     first = 0
-    if at is not None and view != "tools":
+    if at is not None and view == "requests":
+        from tui.nodes.requests import Requests
+
+        first = Requests(reading).number_of_seq(at) or 1
+    elif at is not None and view != "tools":
         first = _position(reading, view, at)
         say(_beginning(run.tr, reading, view, first) + "\n\n")
     write = sys.stdout.write
-    write_export(write, reading, run.tr, Export(view, "text", ascii=run.settings.ascii, first=first))
+    from tui.cli.routes import book_for
+    from tui.export import Export, write_export
+
+    wanted = Export(view, "text", ascii=run.settings.ascii, first=first, book=book_for(run, view))
+    write_export(write, reading, run.tr, wanted)
     return OK
 
 

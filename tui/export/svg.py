@@ -57,6 +57,10 @@ def write_svg(
         from tui.export.matrix_export import matrix_picture
 
         width, blocks = matrix_picture(reading, tr, book, ascii_only=ascii_only)
+    elif view == "requests":
+        from tui.export.requests_sections import requests_picture
+
+        width, blocks = requests_picture(reading, tr, book, ascii_only=ascii_only)
     else:
         width, blocks = WIDTHS[view], None
     layout = Layout(width, tr, expanded=True, ascii=ascii_only, full=True)

@@ -79,6 +79,10 @@ def _sections(reading: Reading, tr: Translator, export: Export) -> Iterator[Sect
             from tui.export.matrix_export import matrix_sections
 
             return matrix_sections(reading, tr, export.book, ascii_only=export.ascii)
+        case "requests":
+            from tui.export.requests_sections import requests_sections
+
+            return requests_sections(reading, tr, export.book, export.first)
         case _:
             from tui.export.trajectory_sections import trajectory_sections
 
