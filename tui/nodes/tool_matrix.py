@@ -16,8 +16,11 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from tui.llm.route import ToolUpdateMode
 from tui.llm.route_book import ModeSource, RouteBook
 from tui.nodes.reading import Reading
+from tui.nodes.request_log import RequestLog
+from tui.nodes.request_projection import MODES
 from tui.nodes.tool_offer import Series, ToolOffers, ToolState
 from tui.nodes.trajectory_index import RowFlag, RowKind
+from tui.session.own_records import TOOL_UPDATE_DOWNGRADE
 from tui.session.tool_definition import ToolDefinition, by_name
 
 Zoom: TypeAlias = Literal["request", "turn"]
@@ -108,6 +111,12 @@ class ToolMatrix:
         self.route: RouteChoice = route
         self.offers = ToolOffers(reading)
         self._book = book or RouteBook()
+        # Only a log that tells of a refused route is looked at for what it tells.
+        own = reading.log.index.unknown.values()
+        refused = any(record.type_name == TOOL_UPDATE_DOWNGRADE for record in own)
+        self._log = RequestLog(reading) if refused else None
+        if self._log is not None:
+            self._log.extend()
         index = reading.trajectory.index
         numbered = sorted((number, item) for item, number in enumerate(index.requests) if number)
         self._items = array("I", (item for _, item in numbered))
@@ -146,7 +155,7 @@ class ToolMatrix:
         header = self.offers.header_before(row)
         entry = self.offers.headers[header] if header >= 0 else None
         provider, model = (entry.provider, entry.model) if entry is not None else ("", "")
-        mode, mode_from = self._mode(provider, model)
+        mode, mode_from = self._mode(provider, model, row)
         return Column(
             first=index.requests[self._items[first]],
             last=index.requests[item],
@@ -294,8 +303,12 @@ class ToolMatrix:
 
     # -- inside
 
-    def _mode(self, provider: str, model: str) -> tuple[ToolUpdateMode, ModeSource]:
+    def _mode(self, provider: str, model: str, row: int) -> tuple[ToolUpdateMode, ModeSource]:
         if self.route == "recorded":
+            told = self._log.told_mode(provider, model, row) if self._log is not None else None
+            for mode in MODES:
+                if told == (mode or "none"):
+                    return mode, "catalog"
             known = self._book.route(provider, model)
             return known.mode, known.source
         return (None if self.route == "none" else self.route), "option"
