@@ -92,7 +92,7 @@ def _places(messages: list[Message]) -> list[int]:
 def _holds_updates(messages: list[Message], places: list[int], history: ToolHistory) -> bool:
     if not history.updates:
         return True
-    return history.declared.message_ids.issubset([messages[at].get("id") for at in places])
+    return history.declared.message_ids.issubset([as_text(messages[at].get("id")) for at in places])
 
 
 def _filtered(
@@ -109,7 +109,7 @@ def _filtered(
     replaced: dict[int, Message | None] = {}
     for at in places:
         message = messages[at]
-        if message.get("id") not in known:
+        if as_text(message.get("id")) not in known:
             replaced[at] = None
             continue
         blocks = as_array(message.get("content"))

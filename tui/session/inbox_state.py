@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tui.session.events import Event
-from tui.session.json_value import as_array, as_object
+from tui.session.json_value import as_array, as_object, as_text
 from tui.session.rule_error import SHAPE, refuse
 from tui.session.rule_shapes import check_message, need_count, positive
 
@@ -41,7 +41,7 @@ class InboxState:
     def check(self, event: Event) -> None:
         """Refuse a splice that does not fit the lists."""
         data = as_object(event.data)
-        waiting = self._lists.get(data.get("target", ""))
+        waiting = self._lists.get(as_text(data.get("target")))
         if waiting is None:
             refuse(event, SHAPE, "the target is neither next-turn nor next-step")
         start = need_count(event, data, "start")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from tui.session.events import KNOWN_TYPES, SURFACE_TYPES, Event
-from tui.session.json_value import MAX_SAFE_INTEGER, as_array, as_object
+from tui.session.json_value import MAX_SAFE_INTEGER, as_array, as_object, as_text
 from tui.session.rule_error import SHAPE, refuse
 
 IDENTITY: Final = 21
@@ -237,7 +237,7 @@ def _request_header(event: Event) -> None:
             refuse(event, SHAPE, '"tools" is empty or no list')
         for tool in tools:
             _check_tool(event, as_object(tool))
-    if data.get("reason") not in _HEADER_REASONS:
+    if as_text(data.get("reason")) not in _HEADER_REASONS:
         refuse(event, SHAPE, "the reason of the header is unknown")
     if "startsSeries" in data and data["startsSeries"] is not True:
         refuse(event, SHAPE, '"startsSeries" is not true')
