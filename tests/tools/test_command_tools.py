@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -200,6 +201,30 @@ async def test_a_call_whose_task_is_cancelled_leaves_no_process_behind(shore: Sh
         await running
     for pid in started:
         await gone(pid)
+
+
+async def test_a_call_that_is_cancelled_while_its_command_starts_leaves_no_process_behind(
+    shore: Shore,
+) -> None:
+    running = asyncio.create_task(
+        command_process.run_command(
+            pid_writer(shore, "wait"), cwd=shore.folder, stdin=b"", signal=CancelSignal(), environ=os.environ
+        )
+    )
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    file = shore.folder / "pids"
+    # The loop stands still meanwhile: the command runs, and its start is not heard of.
+    deadline = time.monotonic() + 10
+    while not (file.exists() and file.read_text(encoding="utf-8").endswith("\n")):
+        assert time.monotonic() < deadline
+        os.sched_yield()
+    running.cancel()
+    async with asyncio.timeout(10):
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        for pid in await pids(shore):
+            await gone(pid)
 
 
 async def test_a_command_that_is_stopped_by_job_control_still_ends_with_its_time(

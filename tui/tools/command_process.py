@@ -63,12 +63,20 @@ async def run_command(
     ended after GRACE_SECONDS.
     """
     loop = asyncio.get_running_loop()
-    try:
-        transport, run = await loop.subprocess_exec(
+    starting = asyncio.ensure_future(
+        loop.subprocess_exec(
             lambda: _Run(kept_bytes), *command, cwd=cwd, env=dict(environ), start_new_session=True
         )
+    )
+    try:
+        # A start that is cancelled halfway ends only the command, not its group, and may wait for ever.
+        transport, run = await asyncio.shield(starting)
     except OSError as error:
         raise CommandNotStarted(error.strerror or type(error).__name__) from error
+    except asyncio.CancelledError:
+        starting.add_done_callback(_end_started)
+        await asyncio.wait([starting])
+        raise
     try:
         _feed(transport, stdin)
         stopped: dict[str, object] | None = None
@@ -158,6 +166,13 @@ def _end_group(transport: asyncio.SubprocessTransport, number: signals.Signals) 
     # The group may be gone already, or hold nothing that may be told.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(transport.get_pid(), number)
+
+
+def _end_started(starting: asyncio.Future[tuple[asyncio.SubprocessTransport, _Run]]) -> None:
+    if not starting.cancelled() and starting.exception() is None:
+        transport, _ = starting.result()
+        _end_group(transport, signals.SIGKILL)
+        transport.close()
 
 
 async def _within(event: asyncio.Event, seconds: float) -> None:
