@@ -277,3 +277,38 @@ async def test_routes_that_refuse_tool_changes_are_shown_and_forgotten(tmp_path:
         assert "scripted-in-history" in talk.foot()
         await talk.say("/tool-updates reset")
         assert talk.conversation.agent.learned.entries() == ()
+
+
+async def test_held_tools_stay_and_what_changes_is_announced_and_waits(tmp_path: Path) -> None:
+    script = [answer("One.", pace_s=0), answer("Two.", pace_s=0), answer("Three.", pace_s=0)]
+    async with talking(tmp_path, script, tools=[tool("peek")]) as talk:
+        await talk.say("Go")
+        await talk.say("/hold")
+        assert "stay as they are" in talk.foot() and "tools held" in talk.text()
+        with talk.registry.announced_together():
+            talk.disposers["peek"]()
+            talk.registry.register(tool("water"))
+        await talk.pilot.pause()
+        assert "2 tool changes wait: + water − peek" in talk.foot()
+        await talk.say("More")
+        assert "Tool added" not in talk.text() and "tools held, 2 changes wait" in talk.text()
+        await talk.press("f4")
+        assert "The next request brings 2 tool changes that waited: + water − peek" in talk.foot()
+        assert "tools held" not in talk.text()
+        await talk.say("And now")
+        headers = [event for event in talk.conversation.writer.events if event.type == "request/header"]
+        assert [
+            [entry["name"] for entry in event.data["header"]["tools"]]
+            for event in headers
+            if "tools" in event.data["header"]
+        ][-1] == ["water"]
+        assert "water" in talk.text()
+
+
+async def test_held_tools_are_told_of_in_chinese(tmp_path: Path) -> None:
+    async with talking(tmp_path, [answer("好。", pace_s=0)], tools=[tool("peek")], lang="zh") as talk:
+        await talk.press("f4")
+        assert "本会话的工具保持不变" in talk.foot() and "工具已冻结" in talk.text()
+        talk.registry.register(tool("water"))
+        await talk.pilot.pause()
+        assert "1 项工具变更在等待：+ water" in talk.foot()

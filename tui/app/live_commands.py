@@ -20,6 +20,7 @@ COMMANDS: Final = (
     SlashCommand("compact", N_("condense the history now")),
     SlashCommand("model", N_("show the models, or choose another"), "[PROVIDER/]MODEL"),
     SlashCommand("tool-updates", N_("show the routes that refuse tool changes, or forget them"), "[reset]"),
+    SlashCommand("hold", N_("keep the tools of this session as they are, or let changes in again")),
     SlashCommand("help", N_("all keys and commands")),
     SlashCommand("quit", N_("leave; the session can be resumed")),
 )

@@ -29,6 +29,8 @@ def run_command(screen: LiveScreen, name: str, argument: str) -> None:
             _model(screen, argument)
         case "tool-updates":
             _tool_updates(screen, argument)
+        case "hold":
+            screen.action_hold_tools()
         case "help":
             screen.action_talk_help()
         case _:

@@ -22,6 +22,7 @@ from tui.app.conversation import Conversation
 from tui.app.live_changes import Changes
 from tui.app.live_commands import matching, parse
 from tui.app.live_feed import LiveFeed, PaneFeed
+from tui.app.live_hold import hold_piece, told_of_change, turned
 from tui.app.live_models import LiveChatModel
 from tui.app.live_words import (
     LiveKeys,
@@ -56,7 +57,10 @@ class LiveScreen(SessionScreen):
     """
 
     CSS_PATH: ClassVar = "live.tcss"
-    BINDINGS: ClassVar = [Binding("f1", "talk_help", show=False)]
+    BINDINGS: ClassVar = [
+        Binding("f1", "talk_help", show=False),
+        Binding("f4", "hold_tools", show=False),
+    ]
 
     def __init__(self, conversation: Conversation, surroundings: Surroundings) -> None:
         writer = conversation.writer
@@ -81,6 +85,7 @@ class LiveScreen(SessionScreen):
             writer.subscribe(self.feed.take_event),
             self.agent.subscribe(self.feed.take_frame),
             self.agent.on_status(self._status_changed),
+            self.agent.tools.subscribe(self._tools_changed),
         ]
         self.agent.on_failure(self._cannot_write)
 
@@ -150,6 +155,14 @@ class LiveScreen(SessionScreen):
     def _cannot_write(self, error: SessionWriteError) -> None:
         self.say(unwritable_sentence(self.surroundings.tr, error))
 
+    def _tools_changed(self, names: tuple[str, ...]) -> None:
+        if self.is_attached and self.agent.tools.is_held(self.agent):
+            self._tell_of_hold(told_of_change(self.surroundings.tr, self.agent))
+
+    def _tell_of_hold(self, sentence: str) -> None:
+        self.say(sentence)
+        self._show_head()
+
     def _show_queue(self) -> None:
         waiting = [
             Queued(message["id"], text_of(message), steers)
@@ -179,7 +192,8 @@ class LiveScreen(SessionScreen):
         if not self.is_wide:
             left = [*self._tab_pieces(), *left]
         right = head_right(self.reading, tr, None)
-        self._head.show(left, [*right[:1], *route_piece(tr, self.conversation), *right[1:]])
+        held = hold_piece(tr, self.agent)
+        self._head.show(left, [*held, *right[:1], *route_piece(tr, self.conversation), *right[1:]])
 
     def _show_foot(self) -> None:
         composing = any(part.has_focus for part in (self.composer, self.queue, self.approval))
@@ -343,6 +357,10 @@ class LiveScreen(SessionScreen):
         from tui.app.live_help import LiveHelp
 
         self.dsh_app.push_screen(LiveHelp(self.surroundings))
+
+    def action_hold_tools(self) -> None:
+        """Keep the tools as they are, or let in what waits."""
+        self._tell_of_hold(turned(self.surroundings.tr, self.agent))
 
     def stop(self) -> None:
         """Stop the running turn; what waits goes on waiting."""

@@ -87,6 +87,11 @@ class Agent:
         return self._loop.selection
 
     @property
+    def tools(self) -> ToolRegistry:
+        """Where the tools of the next step come from."""
+        return self._loop.tools
+
+    @property
     def learned(self) -> LearnedModes:
         """The routes that are known to refuse tool changes."""
         return self._loop.options.learned

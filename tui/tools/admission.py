@@ -34,10 +34,12 @@ class ToolActivationFailed(Exception):
 class ResolvedToolSet:
     """The registrations that one step admits, in declared order; nothing but `dispose` changes it."""
 
-    __slots__ = ("_admitted", "_disposed", "declarations")
+    __slots__ = ("_admitted", "_disposed", "declarations", "is_held")
 
-    def __init__(self, admitted: Mapping[str, Registration]) -> None:
+    def __init__(self, admitted: Mapping[str, Registration], *, is_held: bool = False) -> None:
         self._admitted: Mapping[str, Registration] = MappingProxyType(dict(admitted))
+        self.is_held = is_held
+        """A name that was registered anew runs as it was admitted."""
         self._disposed = False
         self.declarations: tuple[ToolDefinition, ...] = tuple(
             registration.tool.declaration for registration in admitted.values()
@@ -53,6 +55,11 @@ class ResolvedToolSet:
     def names(self) -> tuple[str, ...]:
         """The names in declared order."""
         return tuple(self._admitted)
+
+    @property
+    def registrations(self) -> Mapping[str, Registration]:
+        """What was admitted, in declared order, whatever became of it."""
+        return self._admitted
 
     def admitted(self, name: str) -> Registration | None:
         """Return the registration that was admitted under a name, whatever became of it."""

@@ -11,6 +11,7 @@ from tui.session.cancel import CancelSignal
 from tui.session.tool_definition import ToolDefinition
 from tui.tools.admission import ResolvedToolSet, admit, declared_order
 from tui.tools.approval import ApprovalService
+from tui.tools.hold import HeldSet, ToolHolds, WaitingChanges
 from tui.tools.hooks import ToolHooks
 from tui.tools.pipeline import PreparedCall, ToolPipeline
 from tui.tools.scope import ActivationContext, Condition, Disposer, Layer, Registration, ToolScope
@@ -32,7 +33,8 @@ class ToolRegistry:
         self._order = None if tool_order is None else tuple(tool_order)
         self._listeners: list[Listener] = []
         self._sources: list[Source] = []
-        self._held: list[str] | None = None
+        self._unannounced: list[str] | None = None
+        self._holds = ToolHolds()
         self._layer = Layer("global layer", None, self._announce)
         self._pipeline = ToolPipeline(self.executable, self.hooks, approval)
 
@@ -59,16 +61,32 @@ class ToolRegistry:
     @contextmanager
     def announced_together(self) -> Generator[None]:
         """Announce everything that changes inside at once, at the end."""
-        if self._held is not None:
+        if self._unannounced is not None:
             yield
             return
-        self._held = []
+        self._unannounced = []
         try:
             yield
         finally:
-            held, self._held = self._held, None
-            if held:
-                self._tell(tuple(dict.fromkeys(held)))
+            names, self._unannounced = self._unannounced, None
+            if names:
+                self._tell(tuple(dict.fromkeys(names)))
+
+    def hold(self, agent: ToolAgent | None = None) -> None:
+        """Give the agent's next steps the tools of its last one, until `release`; see `ToolHolds`."""
+        self._holds.hold(self._of(agent))
+
+    def release(self, agent: ToolAgent | None = None) -> None:
+        """Let what waited reach the agent's next step."""
+        self._holds.release(self._of(agent))
+
+    def is_held(self, agent: ToolAgent | None = None) -> bool:
+        """Tell whether the agent's set is held."""
+        return self._holds.held(self._of(agent)) is not None
+
+    def waiting(self, agent: ToolAgent | None = None) -> WaitingChanges:
+        """Return the changes that wait for the release of the agent's set."""
+        return self._holds.waiting(self._of(agent))
 
     async def resolve(
         self,
@@ -88,7 +106,14 @@ class ToolRegistry:
             if inspect.isawaitable(outcome):
                 await signal.guard(outcome)
         context = ActivationContext(agent, model_selection, signal)
-        return await admit(self._of(agent).visible(), context, self._order)
+        layer = self._of(agent)
+        held = self._holds.held(layer)
+        if held is not None and held.admitted is not None:
+            return ResolvedToolSet(held.admitted, is_held=True)
+        visible = layer.visible() if held is None else held.visible
+        tool_set = await admit(visible, context, self._order)
+        self._holds.resolved(layer, HeldSet(visible, tool_set.registrations))
+        return ResolvedToolSet(tool_set.registrations, is_held=True) if held is not None else tool_set
 
     def get(
         self, name: str, agent: ToolAgent | None = None, tool_set: ResolvedToolSet | None = None
@@ -120,9 +145,10 @@ class ToolRegistry:
         live = self._of(agent).lookup(name)
         if tool_set is None:
             return self._unconditional(live)
-        if live is None or tool_set.disposed or tool_set.admitted(name) is not live:
+        admitted = tool_set.admitted(name)
+        if live is None or admitted is None or tool_set.disposed:
             return None
-        return live.tool
+        return admitted.tool if admitted is live or tool_set.is_held else None
 
     def prepare(self, call: ToolCall, tool_set: ResolvedToolSet | None = None) -> PreparedCall:
         """Return a call in its stages, for whoever overlaps bodies; see `ToolSchedule`."""
@@ -140,8 +166,8 @@ class ToolRegistry:
         return None if registration is None or registration.when is not None else registration.tool
 
     def _announce(self, name: str) -> None:
-        if self._held is not None:
-            self._held.append(name)
+        if self._unannounced is not None:
+            self._unannounced.append(name)
         else:
             self._tell((name,))
 
