@@ -8,6 +8,7 @@ from textual.binding import Binding
 
 from tui.app.actions import (
     ACTIONS,
+    TALKING,
     Group,
     KeymapError,
     clashes,
@@ -17,8 +18,11 @@ from tui.app.actions import (
     key_name,
     keys_table,
 )
+from tui.app.approval_panel import ApprovalPanel
 from tui.app.block_view import BlockView
 from tui.app.keymap import bind, bindings, footer
+from tui.app.live_screen import LiveScreen
+from tui.app.queue_strip import QueueStrip
 from tui.i18n import translator
 
 EN = translator("en")
@@ -41,16 +45,42 @@ def test_every_action_has_an_id_a_key_a_label_and_a_group() -> None:
 
 def test_every_default_key_is_one_that_terminals_leave_to_programs() -> None:
     taken = {f"ctrl+{letter}" for letter in "bsqzcijmh"}
+    # While one writes, the line feed is a new line, and what interrupts elsewhere copies or clears.
+    ours = {"new-line": {"ctrl+j"}, "copy-or-clear": {"ctrl+c"}}
     for action in ACTIONS:
         for key in action.keys:
             assert is_key(key), key
-            assert key not in taken
+            assert key not in taken - ours.get(action.id, set()), action.id
 
 
 def test_every_action_of_the_view_is_a_method_of_the_view() -> None:
     for action in ACTIONS:
         if action.scope == "view":
             assert inspect.isfunction(getattr(BlockView, f"action_{action.method}", None)), action.id
+
+
+def test_every_action_of_talking_is_done_by_the_widget_that_its_scope_names() -> None:
+    places = {"live": LiveScreen, "queue": QueueStrip, "approval": ApprovalPanel}
+    for action in ACTIONS:
+        assert (action.scope in TALKING) == (action.group is Group.TALK), action.id
+        if action.scope in places:
+            place = places[action.scope]
+            assert inspect.isfunction(getattr(place, f"action_{action.method}", None)), action.id
+
+
+def test_a_field_may_repeat_a_key_of_the_panes_but_not_one_of_its_own() -> None:
+    keys = effective_keys({"approve-once": "j", "question-down": "y", "waiting-prompts": "/"})
+    assert keys["approve-once"] == ("j",)
+    with pytest.raises(KeymapError) as error:
+        effective_keys({"approve-once": "n"})
+    assert error.value.fields == {"key": "n", "first": "approve-once", "second": "reject"}
+
+
+def test_a_key_of_the_live_screen_may_hide_none_of_the_panes_or_the_composer() -> None:
+    for key, other in (("t", "next-tool-change"), ("alt+up", "waiting-prompts"), ("y", "copy")):
+        with pytest.raises(KeymapError) as error:
+            effective_keys({"talk-help": key})
+        assert {error.value.fields["first"], error.value.fields["second"]} == {other, "talk-help"}
 
 
 def test_a_readers_keys_take_the_place_of_the_default_ones() -> None:

@@ -1,13 +1,16 @@
 """The help screen, the palette and the dialogs, made from the registry."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.support.fake_app import DressedApp, screen_text, surroundings, until
 from tests.support.fake_blocks import FakeBlocks
-from tui.app.actions import ACTIONS, key_names
+from tui.app.actions import ACTIONS, TALKING, key_names
 from tui.app.block_view import BlockView
 from tui.app.goto_dialog import GotoDialog
 from tui.app.help_screen import HelpScreen, help_lines
+from tui.app.live_help import talk_lines
 from tui.app.palette import ActionCommands
 from tui.blocks.text import plain
 from tui.nodes.search_query import Query
@@ -21,8 +24,24 @@ def test_help_lists_every_action_with_its_keys_within_the_width(lang: str, width
     text = "\n".join(plain(line) for line in lines)
     assert all(line.cells <= width for line in lines)
     for action in ACTIONS:
-        assert around.tr.t(action.label) in text
-        assert key_names(around.keys[action.id], around.tr) in text
+        assert (around.tr.t(action.label) in text) == (action.scope not in TALKING), action.id
+        if action.scope not in TALKING:
+            assert key_names(around.keys[action.id], around.tr) in text
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("width", [76, 120])
+def test_the_help_of_talking_lists_its_actions_under_the_keys_in_force(lang: str, width: int) -> None:
+    around = surroundings(lang)
+    around = replace(around, keys=around.keys | {"approve-once": ("f9",), "send": ("ctrl+o",)})
+    lines = talk_lines(around, width)
+    assert all(line.cells <= width for line in lines)
+    text = "".join("".join(plain(line).split()) for line in lines)
+    for action in ACTIONS:
+        if action.scope in TALKING:
+            assert "".join(around.tr.t(action.label).split()) in text, action.id
+    rows = [plain(line).split() for line in lines]
+    assert ["F9"] in [row[:1] for row in rows] and ["Ctrl+O"] in [row[:1] for row in rows]
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

@@ -109,6 +109,25 @@ async def test_a_question_shows_command_and_arguments_and_waits_for_an_answer(tm
         assert outcomes == ["allowed-once"]
 
 
+async def test_a_readers_own_keys_send_answer_and_stand_in_footer_and_question(tmp_path: Path) -> None:
+    script = [answer(Call("water", {}), pace_s=0), answer("Done.", pace_s=0)]
+    keys = {"send": ("ctrl+o",), "new-line": ("enter",), "approve-once": ("w",), "talk-help": ("f2",)}
+    asking = [tool("water", asks="it floods")]
+    async with talking(tmp_path, script, tools=asking, size=(140, 60), keys=keys) as talk:
+        assert "Ctrl+O send" in talk.text() and "F2 keys" in talk.text()
+        await talk.press("W", "enter")
+        assert talk.live.composer.text == "W\n" and not talk.live.runs
+        await talk.press("ctrl+o")
+        await talk.until(lambda: talk.live.approval.has_focus and "w allow once" in talk.text())
+        await asyncio.sleep(0.4)
+        await talk.press("y")
+        assert talk.live.approval.request is not None
+        await talk.press("w")
+        await talk.idle()
+        await talk.press("f2")
+        await talk.until(lambda: "Allow the call, this once" in talk.text())
+
+
 async def test_a_rejection_takes_a_reason_that_the_model_is_told(tmp_path: Path) -> None:
     script = [answer(Call("water", {}), pace_s=0), answer("I will not.", pace_s=0)]
     async with talking(tmp_path, script, tools=[tool("water", asks="it floods")]) as talk:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +122,7 @@ async def talking(
     guide: Guide | None = None,
     model: str = "scripted-in-history",
     writer: SessionWriter | None = None,
+    keys: Mapping[str, tuple[str, ...]] | None = None,
 ) -> AsyncIterator[Talk]:
     """The app with a conversation open, as `dsh-tui chat` would show it."""
     clock = Ticking()
@@ -151,7 +153,9 @@ async def talking(
     )
     try:
         async with run_app(
-            settings(lang), lambda app: LiveScreen(conversation, app.surroundings), size=size
+            replace(settings(lang), keys=keys or {}),
+            lambda app: LiveScreen(conversation, app.surroundings),
+            size=size,
         ) as driver:
             talk = Talk(driver.app, driver.pilot)
             talk.conversation, talk.registry = conversation, registry

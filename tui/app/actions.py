@@ -13,12 +13,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from tui.i18n import N_, Translator
 
-Scope: TypeAlias = Literal["view", "session", "matrix", "requests", "app"]
-"""Who does it: the block view in focus, the session's screen, the matrix in focus, or the program."""
+Scope: TypeAlias = Literal[
+    "view", "session", "matrix", "requests", "app", "live", "composer", "queue", "approval"
+]
+"""Who does it: the block view in focus, the session's screen, the matrix in focus, or the program; of a live
+session its screen, the composer, the waiting prompts or the open question, each while it has the focus."""
+TALKING: Final[frozenset[Scope]] = frozenset(("live", "composer", "queue", "approval"))
+"""Scopes that only a live session has."""
+KEYBOARDS: Final[tuple[tuple[Scope, ...], ...]] = (
+    ("view", "session", "matrix", "requests", "app"),
+    ("view", "session", "live"),
+    ("live", "composer"),
+    ("live", "queue"),
+    ("live", "approval"),
+)
+"""Scopes among which a key may mean one thing only. The composer, the waiting prompts and the question hear
+every key before the panes do, and only while they have the focus, so they may repeat keys of the panes; F1 of
+a live session repeats the program's because it tells the same and more."""
 Keys: TypeAlias = tuple[str, ...]
 
 
@@ -32,6 +47,7 @@ class Group(StrEnum):
     MATRIX = N_("Tools over time")
     REQUESTS = N_("Requests")
     COPY = N_("Copying")
+    TALK = N_("Talking")
     PROGRAM = N_("Program")
 
 
@@ -134,6 +150,60 @@ ACTIONS: tuple[Action, ...] = (
     Action("copy", ("y",), N_("Copy the entry's text"), Group.COPY),
     Action("copy-address", ("Y",), N_("Copy the entry's address"), Group.COPY),
     Action("release-mouse", ("m",), N_("Mouse to the terminal, or back"), Group.COPY, "app"),
+    Action(
+        "send", ("enter",), N_("Send; while a turn runs, steer it at its next step"), Group.TALK, "composer"
+    ),
+    Action(
+        "new-line",
+        ("alt+enter", "shift+enter", "ctrl+j", "ctrl+enter"),
+        N_("New line"),
+        Group.TALK,
+        "composer",
+    ),
+    Action(
+        "queue-prompt",
+        ("tab",),
+        N_("While a turn runs, queue what is written for a turn of its own; else the next pane"),
+        Group.TALK,
+        "composer",
+    ),
+    Action(
+        "stop", ("escape",), N_("Stop the turn; without one, to the panes and back"), Group.TALK, "composer"
+    ),
+    Action("earlier-prompt", ("up",), N_("Earlier prompt, from the first row"), Group.TALK, "composer"),
+    Action("later-prompt", ("down",), N_("Later prompt, from the last row"), Group.TALK, "composer"),
+    Action("chat-page-up", ("pageup",), N_("Scroll the chat up"), Group.TALK, "composer"),
+    Action("chat-page-down", ("pagedown",), N_("Scroll the chat down"), Group.TALK, "composer"),
+    Action(
+        "copy-or-clear",
+        ("ctrl+c", "super+c"),
+        N_("Copy what is selected, else clear, else leave"),
+        Group.TALK,
+        "composer",
+    ),
+    Action("leave-empty", ("ctrl+d",), N_("Leave, from an empty composer"), Group.TALK, "composer"),
+    Action("waiting-prompts", ("alt+up",), N_("To the prompts that wait"), Group.TALK, "composer"),
+    Action("previous-waiting", ("up", "k"), N_("Previous waiting prompt"), Group.TALK, "queue"),
+    Action("next-waiting", ("down", "j"), N_("Next waiting prompt, or the composer"), Group.TALK, "queue"),
+    Action("edit-waiting", ("enter", "e"), N_("Take a waiting prompt back and edit it"), Group.TALK, "queue"),
+    Action(
+        "remove-waiting", ("delete", "backspace", "x"), N_("Remove a waiting prompt"), Group.TALK, "queue"
+    ),
+    Action("approve-once", ("y",), N_("Allow the call, this once"), Group.TALK, "approval"),
+    Action("approve-always", ("a",), N_("Allow such calls in this session"), Group.TALK, "approval"),
+    Action("reject", ("n",), N_("Reject the call, with a reason"), Group.TALK, "approval"),
+    Action("question-up", ("up", "k"), N_("Scroll the question up"), Group.TALK, "approval"),
+    Action("question-down", ("down", "j"), N_("Scroll the question down"), Group.TALK, "approval"),
+    Action("question-page-up", ("pageup",), N_("A page of the question up"), Group.TALK, "approval"),
+    Action("question-page-down", ("pagedown",), N_("A page of the question down"), Group.TALK, "approval"),
+    Action(
+        "hold-tools",
+        ("f4",),
+        N_("Keep the tools of this session as they are, or let changes in again"),
+        Group.TALK,
+        "live",
+    ),
+    Action("talk-help", ("f1",), N_("All keys, and the commands of talking"), Group.TALK, "live"),
     Action("help", ("?", "f1"), N_("All keys"), Group.PROGRAM, "app", show_in_footer=True, short=N_("keys")),
     Action("palette", ("ctrl+p",), N_("Command palette"), Group.PROGRAM, "app"),
     Action("switch-language", ("L",), N_("English or Chinese"), Group.PROGRAM, "app"),
@@ -187,7 +257,7 @@ def effective_keys(
                     action=action_id,
                 )
         keys[action_id] = chosen
-    for key, first, second in clashes(keys):
+    for key, first, second in clashes(keys, actions):
         raise KeymapError(
             N_("The key “{key}” belongs to both “{first}” and “{second}”. Give one of them another key."),
             key=key,
@@ -197,19 +267,23 @@ def effective_keys(
     return keys
 
 
-def clashes(keys: Mapping[str, Keys]) -> list[tuple[str, str, str]]:
-    """Keys that two actions share: the key and both ids, in table order.
+def clashes(keys: Mapping[str, Keys], actions: Sequence[Action] = ACTIONS) -> list[tuple[str, str, str]]:
+    """Keys that two actions of one keyboard share: the key and both ids, in table order.
 
-    The scopes share one keyboard: a view's key would hide the screen's.
+    The scopes of one of `KEYBOARDS` are heard together: a view's key would hide the screen's.
     """
-    owners: dict[str, str] = {}
-    found: list[tuple[str, str, str]] = []
-    for action_id, action_keys in keys.items():
-        for key in action_keys:
-            owner = owners.setdefault(key, action_id)
-            if owner != action_id:
-                found.append((key, owner, action_id))
-    return found
+    scopes = {action.id: action.scope for action in actions}
+    found: dict[tuple[str, str, str], None] = {}
+    for keyboard in KEYBOARDS:
+        owners: dict[str, str] = {}
+        for action_id, action_keys in keys.items():
+            if scopes[action_id] not in keyboard:
+                continue
+            for key in action_keys:
+                owner = owners.setdefault(key, action_id)
+                if owner != action_id:
+                    found[key, owner, action_id] = None
+    return list(found)
 
 
 _NAMED_KEYS = frozenset(

@@ -10,17 +10,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from time import monotonic
-from typing import ClassVar, Final
+from typing import Final
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Input
 
+from tui.app.actions import key_name
 from tui.app.block_model import OneBlock
 from tui.app.block_view import BlockView
+from tui.app.keymap import bind
 from tui.app.status_bar import Piece, StatusBar
 from tui.app.surroundings import Surroundings
 from tui.blocks.clean import visible
@@ -35,6 +36,7 @@ from tui.tools.approval import AllowAlways, AllowOnce, Answer, ApprovalRequest, 
 
 DEAF_SECONDS: Final = 0.35
 """How long after it appeared a key cannot answer."""
+PAGE_ROWS: Final = 8
 _PLAIN: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,@%+")
 
 
@@ -66,16 +68,6 @@ def question_lines(request: ApprovalRequest, tr: Translator, width: int) -> list
 class ApprovalPanel(Vertical, can_focus=True):
     """Puts one question at a time; an `Answerer` of the approval service."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "allow", show=False),
-        Binding("a", "always", show=False),
-        Binding("n", "reject", show=False),
-        Binding("up,k", "scroll(-1)", show=False),
-        Binding("down,j", "scroll(1)", show=False),
-        Binding("pageup", "scroll(-8)", show=False),
-        Binding("pagedown", "scroll(8)", show=False),
-    ]
-
     class Asked(Message):
         """A question has come, or went (None)."""
 
@@ -95,6 +87,7 @@ class ApprovalPanel(Vertical, can_focus=True):
         self._page.can_focus = False
         self._keys = StatusBar(ascii_only=surroundings.ascii_only, id="approval-keys")
         self._reason = Input(id="approval-reason")
+        bind(self, surroundings.keys, surroundings.tr, "approval")
 
     def compose(self) -> ComposeResult:
         yield self._page
@@ -128,6 +121,7 @@ class ApprovalPanel(Vertical, can_focus=True):
     def renew(self, surroundings: Surroundings) -> None:
         """Take another language."""
         self._surroundings = surroundings
+        bind(self, surroundings.keys, surroundings.tr, "approval")
         self._page.model_changed()
         self._show_keys()
 
@@ -158,21 +152,21 @@ class ApprovalPanel(Vertical, can_focus=True):
         return [EMPTY] if request is None else question_lines(request, self._surroundings.tr, width)
 
     def _show_keys(self) -> None:
-        tr, request = self._surroundings.tr, self._request
-        offers = [("Y", tr.t("allow once"))]
+        tr, key, request = self._surroundings.tr, self._surroundings.key, self._request
+        offers = [(key("approve-once"), tr.t("allow once"))]
         if request is not None and request.grant is not None:
-            offers.append(("A", tr.t("always in this session")))
-        offers.append(("N", tr.t("reject, with a reason")))
-        offers.append(("Esc", tr.t("stop the turn")))
+            offers.append((key("approve-always"), tr.t("always in this session")))
+        offers.append((key("reject"), tr.t("reject, with a reason")))
+        offers.append((key("back"), tr.t("stop the turn")))
         if self._reason.display:
-            offers = [
-                ("⏎" if not self._surroundings.ascii_only else "Enter", tr.t("reject")),
-                ("Esc", tr.t("back to the question")),
-            ]
+            # Enter is the field's own.
+            enter = key_name("enter", tr, ascii_only=self._surroundings.ascii_only)
+            offers = [(enter, tr.t("reject")), (key("back"), tr.t("back to the question"))]
         self._keys.show(
             [
-                Piece((Span(key, "key"), Span(f" {text}", "muted")), keep=90 - at)
-                for at, (key, text) in enumerate(offers)
+                Piece((Span(name, "key"), Span(f" {text}", "muted")), keep=90 - at)
+                for at, (name, text) in enumerate(offers)
+                if name
             ]
         )
 
@@ -183,10 +177,10 @@ class ApprovalPanel(Vertical, can_focus=True):
         """The reason of a rejection is being written."""
         return self._reason.display
 
-    def action_allow(self) -> None:
+    def action_approve_once(self) -> None:
         self._say_heard(AllowOnce())
 
-    def action_always(self) -> None:
+    def action_approve_always(self) -> None:
         if self._request is not None and self._request.grant is not None:
             self._say_heard(AllowAlways())
 
@@ -209,8 +203,17 @@ class ApprovalPanel(Vertical, can_focus=True):
         event.stop()
         self._say(Reject(event.value.strip()))
 
-    def action_scroll(self, rows: int) -> None:
-        self._page.scroll_lines(rows)
+    def action_question_up(self) -> None:
+        self._page.scroll_lines(-1)
+
+    def action_question_down(self) -> None:
+        self._page.scroll_lines(1)
+
+    def action_question_page_up(self) -> None:
+        self._page.scroll_lines(-PAGE_ROWS)
+
+    def action_question_page_down(self) -> None:
+        self._page.scroll_lines(PAGE_ROWS)
 
     def _hears(self) -> bool:
         return monotonic() - self._since >= DEAF_SECONDS

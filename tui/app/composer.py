@@ -9,21 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
-from typing import ClassVar, Final, Literal, cast
+from typing import Final, Literal, cast
 
 from textual import events
-from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import TextArea
 
+from tui.app.actions import ACTIONS
 from tui.app.surroundings import Surroundings
 from tui.blocks.clean import clean
 
 PASTED_LINES: Final = 12
 """Lines from which a paste stands as one word in brackets."""
 PASTED_CHARS: Final = 2_000
-_NEWLINE_KEYS: Final = frozenset({"shift+enter", "alt+enter", "ctrl+enter", "ctrl+j", "shift+\r", "alt+\r"})
 _ESCAPE_SECONDS: Final = 0.05
 """Older terminals send Alt with a key as Esc and the key at once; so long the second is waited for."""
 _HISTORY: Final = 500
@@ -78,13 +77,6 @@ class Composer(TextArea):
         prompts: earlier prompts of the session, oldest first.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("pageup", "scroll_chat(-1)", show=False),
-        Binding("pagedown", "scroll_chat(1)", show=False),
-        Binding("ctrl+d", "delete_or_leave", show=False),
-        Binding("ctrl+c,super+c", "copy_or_clear", show=False),
-    ]
-
     class Submitted(Message):
         """A prompt is to be sent; `queue` asks for a turn of its own while another one runs."""
 
@@ -125,6 +117,12 @@ class Composer(TextArea):
         self._surroundings = surroundings
         self._pastes: dict[str, str] = {}
         self._escape: Timer | None = None
+        self._actions = {
+            key: action.id
+            for action in ACTIONS
+            if action.scope == "composer"
+            for key in surroundings.keys[action.id]
+        }
 
     def renew(self, surroundings: Surroundings) -> None:
         """Take another language."""
@@ -155,28 +153,52 @@ class Composer(TextArea):
     # -- keys
 
     async def _on_key(self, event: events.Key) -> None:
-        key = f"alt+{event.key}" if self._was_escaped() and event.key in ("enter", "up") else event.key
-        handled = True
+        # Some terminals name Enter with a modifier by its character.
+        key = event.key.replace("\r", "enter")
+        if self._was_escaped() and f"alt+{key}" in self._actions:
+            key = f"alt+{key}"
         if key == "escape":
             self._escape = self.set_timer(_ESCAPE_SECONDS, self._escaped)
-        elif key == "enter":
-            self.post_message(self.Submitted(self.whole_text))
-        elif key in _NEWLINE_KEYS:
-            self.insert("\n")
-            self.scroll_cursor_visible()
-        elif key == "tab" and self.queues_on_tab and self.text.strip():
-            self.post_message(self.Submitted(self.whole_text, queue=True))
-        elif key == "alt+up":
-            self.post_message(self.QueueWanted())
-        elif key in ("up", "down"):
-            handled = self._leaf(-1 if key == "up" else 1)
+            handled = True
         else:
-            handled = False
+            handled = self._do(key)
         if handled:
             event.stop()
             event.prevent_default()
         else:
             await super()._on_key(event)
+
+    def _do(self, key: str) -> bool:
+        """Do what a key means here; False if it is the editor's or the screen's."""
+        match self._actions.get(key):
+            case "send":
+                self.post_message(self.Submitted(self.whole_text))
+            case "new-line":
+                self.insert("\n")
+                self.scroll_cursor_visible()
+            case "queue-prompt":
+                if not (self.queues_on_tab and self.text.strip()):
+                    return False
+                self.post_message(self.Submitted(self.whole_text, queue=True))
+            case "stop":
+                self.post_message(self.Escaped())
+            case "earlier-prompt":
+                return self._leaf(-1)
+            case "later-prompt":
+                return self._leaf(1)
+            case "chat-page-up":
+                self.post_message(self.ChatScrolled(-1))
+            case "chat-page-down":
+                self.post_message(self.ChatScrolled(1))
+            case "waiting-prompts":
+                self.post_message(self.QueueWanted())
+            case "copy-or-clear":
+                self._copy_or_clear()
+            case "leave-empty":
+                self._delete_or_leave()
+            case _:
+                return False
+        return True
 
     def _was_escaped(self) -> bool:
         """Escape came just before; it was a part of this key then, or is told now."""
@@ -188,7 +210,7 @@ class Composer(TextArea):
 
     def _escaped(self) -> None:
         self._escape = None
-        self.post_message(self.Escaped())
+        self._do("escape")
 
     def _leaf(self, by: Literal[1, -1]) -> bool:
         """Go through the history from the first or last row; False anywhere else."""
@@ -228,16 +250,13 @@ class Composer(TextArea):
         self._pastes[label] = text
         return label
 
-    def action_scroll_chat(self, pages: int) -> None:
-        self.post_message(self.ChatScrolled(pages))
-
-    def action_delete_or_leave(self) -> None:
+    def _delete_or_leave(self) -> None:
         if self.text:
             self.action_delete_right()
         else:
             self.post_message(self.LeaveWanted())
 
-    def action_copy_or_clear(self) -> None:
+    def _copy_or_clear(self) -> None:
         if self.selected_text:
             self.action_copy()
         elif self.text:

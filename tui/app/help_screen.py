@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
-from tui.app.actions import ACTIONS, grouped, key_names
+from tui.app.actions import ACTIONS, TALKING, grouped, key_names
 from tui.app.block_model import OneBlock
 from tui.app.block_view import BlockView
 from tui.app.keymap import bind
@@ -55,7 +55,7 @@ def help_lines(
         surroundings: the language and the keys in force.
         width: cells of a line; from 96 on there are two columns.
         present: the ids that a screen has, each with the label it has there ("" for the registry's own);
-            None for the screen of a session, which has them all.
+            None for the screen of a session, which has all of reading.
     """
     sections = _sections(surroundings, present)
     if width < TWO_COLUMNS_CELLS:
@@ -85,7 +85,7 @@ def _sections(surroundings: Surroundings, present: Mapping[str, str] | None) -> 
                 (present or {}).get(action.id) or tr.t(action.label),
             )
             for action in actions
-            if present is None or action.id in present
+            if (action.scope not in TALKING if present is None else action.id in present)
         ]
         if entries:
             sections.append((tr.t(group), entries))

@@ -7,7 +7,7 @@ pane follows what is selected in the other, and the whole log takes the place of
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -15,6 +15,7 @@ from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
 from textual.screen import Screen
 
+from tui.app.actions import Scope
 from tui.app.block_view import BlockView
 from tui.app.chat_model import ChatModel
 from tui.app.inspector_pane import InspectorPane
@@ -56,6 +57,8 @@ class LinkedPanes(Screen[None]):
 
     # The pane that was asked for gets the keyboard, not the first one there is.
     AUTO_FOCUS = ""
+    SCOPES: ClassVar[tuple[Scope, ...]] = ("session",)
+    """Whose actions the screen itself does."""
 
     def __init__(
         self,
@@ -91,7 +94,7 @@ class LinkedPanes(Screen[None]):
     def compose(self) -> ComposeResult:
         # All that decides the layout is settled before the widgets are mounted: each change after it would be
         # one more whole picture at the start.
-        bind(self, self.surroundings.keys, self.surroundings.tr, "session")
+        bind(self, self.surroundings.keys, self.surroundings.tr, *self.SCOPES)
         for view in (self.chat, self.trajectory, self.inspector.text_view):
             bind(view, self.surroundings.keys, self.surroundings.tr, "view")
         self.inspector.display = False
@@ -474,7 +477,7 @@ class LinkedPanes(Screen[None]):
     def renew(self, surroundings: Surroundings) -> None:
         """Take another language."""
         self.surroundings = surroundings
-        bind(self, surroundings.keys, surroundings.tr, "session")
+        bind(self, surroundings.keys, surroundings.tr, *self.SCOPES)
         self.chat_model = self.chat_model.with_language(surroundings.tr)
         self.trajectory_model = self.trajectory_model.with_language(surroundings.tr)
         self._set_models()

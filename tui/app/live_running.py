@@ -31,6 +31,8 @@ def run_command(screen: LiveScreen, name: str, argument: str) -> None:
             _tool_updates(screen, argument)
         case "hold":
             screen.action_hold_tools()
+        case "checked":
+            screen.confirm_check()
         case "help":
             screen.action_talk_help()
         case _:
@@ -42,7 +44,12 @@ async def _compact(screen: LiveScreen) -> None:
     try:
         compacted = await screen.agent.compact()
     except AgentBusy:
-        screen.say(tr.t("A turn is running; stop it with Esc, or wait, then /compact."))
+        screen.say(
+            tr.t(
+                "A turn is running; stop it with {key}, or wait, then /compact.",
+                key=screen.surroundings.key_word("stop"),
+            )
+        )
     except CompactionFailed as failed:
         screen.say(tr.t("The history stays as it is: {reason}", reason=clean_line(failed.message)))
     except SessionWriteError as error:

@@ -10,16 +10,17 @@ from typing import ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.containers import Horizontal
 from textual.widgets import TextArea
 
+from tui.app.actions import Scope
 from tui.app.activity import ActivityLine
 from tui.app.approval_panel import ApprovalPanel
 from tui.app.block_view import BlockView
 from tui.app.composer import Composer, know_alt_enter
 from tui.app.conversation import Conversation
 from tui.app.live_changes import Changes
+from tui.app.live_check import check_piece, checked
 from tui.app.live_commands import matching, parse
 from tui.app.live_feed import LiveFeed, PaneFeed
 from tui.app.live_hold import hold_piece, told_of_change, turned
@@ -57,10 +58,7 @@ class LiveScreen(SessionScreen):
     """
 
     CSS_PATH: ClassVar = "live.tcss"
-    BINDINGS: ClassVar = [
-        Binding("f1", "talk_help", show=False),
-        Binding("f4", "hold_tools", show=False),
-    ]
+    SCOPES: ClassVar[tuple[Scope, ...]] = ("session", "live")
 
     def __init__(self, conversation: Conversation, surroundings: Surroundings) -> None:
         writer = conversation.writer
@@ -112,6 +110,9 @@ class LiveScreen(SessionScreen):
         self._show_rest()
         self._show_queue()
         self.call_after_refresh(self.composer.focus)
+        if opening := self.conversation.opening:
+            self.conversation.opening = ""
+            self.send(opening, queue=False)
 
     def on_unmount(self) -> None:
         self.feed.detach()
@@ -177,14 +178,20 @@ class LiveScreen(SessionScreen):
         offered = guide.offered(tr) if guide is not None else None
         if guide is not None and not self.runs:
             told = (
-                tr.t("Enter sends: {prompt}", prompt=clean_line(offered)) if offered else guide.farewell(tr)
+                tr.t(
+                    "{key} sends: {prompt}",
+                    key=self.surroundings.key_word("send"),
+                    prompt=clean_line(offered),
+                )
+                if offered
+                else guide.farewell(tr)
             )
             self.activity.rest(Span(told, "accent"))
         else:
             self.activity.rest(*outcome_spans(tr, self.live, ascii_only=self.surroundings.ascii_only))
 
     def _show_hint(self) -> None:
-        self.composer.placeholder = composer_hint(self.surroundings.tr, runs=self.runs)
+        self.composer.placeholder = composer_hint(self.surroundings, runs=self.runs)
 
     def _show_head(self) -> None:
         tr = self.surroundings.tr
@@ -192,7 +199,7 @@ class LiveScreen(SessionScreen):
         if not self.is_wide:
             left = [*self._tab_pieces(), *left]
         right = head_right(self.reading, tr, None)
-        held = hold_piece(tr, self.agent)
+        held = [*check_piece(tr, self.conversation.first_check), *hold_piece(tr, self.agent)]
         self._head.show(left, [*held, *right[:1], *route_piece(tr, self.conversation), *right[1:]])
 
     def _show_foot(self) -> None:
@@ -200,7 +207,7 @@ class LiveScreen(SessionScreen):
         if self._notice or not composing:
             super()._show_foot()
             return
-        tr, ascii_only = self.surroundings.tr, self.surroundings.ascii_only
+        tr = self.surroundings.tr
         commands = matching(self.composer.text)
         if commands:
             self._foot.show(command_pieces(tr, commands))
@@ -212,7 +219,7 @@ class LiveScreen(SessionScreen):
         if not self.chat.following and self.chat.unseen:
             label = tr.n("↓ {n} new", "↓ {n} new", self.chat.unseen)
             right.append(Piece((Span(label, "accent"),), keep=90))
-        self._foot.show(live_keys(tr, state, ascii_only=ascii_only, has_text=bool(self.composer.text)), right)
+        self._foot.show(live_keys(self.surroundings, state, has_text=bool(self.composer.text)), right)
 
     def show_part(self, part: Part) -> None:
         super().show_part(part)
@@ -361,6 +368,11 @@ class LiveScreen(SessionScreen):
     def action_hold_tools(self) -> None:
         """Keep the tools as they are, or let in what waits."""
         self._tell_of_hold(turned(self.surroundings.tr, self.agent))
+
+    def confirm_check(self) -> None:
+        """Let a session that goes on from a summary write and run."""
+        self.say(checked(self.surroundings.tr, self.conversation))
+        self._show_head()
 
     def stop(self) -> None:
         """Stop the running turn; what waits goes on waiting."""

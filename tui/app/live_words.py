@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from tui.app.conversation import Conversation
 from tui.app.live_commands import SlashCommand
 from tui.app.status_bar import Piece
+from tui.app.surroundings import Surroundings
 from tui.blocks.clean import clean_line
 from tui.blocks.glyphs import mark
 from tui.blocks.text import Span
@@ -22,31 +23,33 @@ from tui.session.json_value import as_object, as_text
 from tui.session.write_errors import SessionWriteError
 
 LiveKeys: TypeAlias = Literal["idle", "running", "asked", "answering"]
+_COMMANDS: Final = "commands"
+"""What begins a command is written, not pressed, so it is no action."""
 
 
-def live_keys(tr: Translator, state: LiveKeys, *, ascii_only: bool, has_text: bool) -> list[Piece]:
+def live_keys(surroundings: Surroundings, state: LiveKeys, *, has_text: bool) -> list[Piece]:
     """The keys of the composer, those that matter most first to stay."""
-    enter = tr.t("Enter") if ascii_only else "⏎"
-    esc, tab = "Esc", "Tab"
+    tr = surroundings.tr
     if state == "answering":
-        keys = [(tab, tr.t("panes"))]
+        keys = [("next-pane", tr.t("panes"))]
     elif state == "asked":
-        keys = [(tab, tr.t("to the question")), (esc, tr.t("stop"))]
+        keys = [("next-pane", tr.t("to the question")), ("stop", tr.t("stop"))]
     elif state == "running":
-        keys = [
-            (enter, tr.t("steer")),
-            (tab, tr.t("queue") if has_text else tr.t("panes")),
-            (esc, tr.t("stop")),
-        ]
-        keys.append(("Alt+↑" if not ascii_only else "Alt+Up", tr.t("waiting prompts")))
+        tab = ("queue-prompt", tr.t("queue")) if has_text else ("next-pane", tr.t("panes"))
+        keys = [("send", tr.t("steer")), tab, ("stop", tr.t("stop"))]
+        keys.append(("waiting-prompts", tr.t("waiting prompts")))
     else:
-        keys = [(enter, tr.t("send")), ("Alt+" + enter, tr.t("new line")), (tab, tr.t("panes"))]
-        keys.append(("↑" if not ascii_only else tr.t("Up"), tr.t("earlier prompts")))
-    keys += [("/", tr.t("commands")), ("F1", tr.t("keys"))]
-    order = {esc: 99, "F1": 40, "/": 60}
+        keys = [("send", tr.t("send")), ("new-line", tr.t("new line")), ("next-pane", tr.t("panes"))]
+        keys.append(("earlier-prompt", tr.t("earlier prompts")))
+    keys += [(_COMMANDS, tr.t("commands")), ("talk-help", tr.t("keys"))]
+    order = {"stop": 99, "talk-help": 40, _COMMANDS: 60}
+    named = [
+        (surroundings.key(action) if action != _COMMANDS else "/", action, text) for action, text in keys
+    ]
     return [
-        Piece((Span(key, "key"), Span(f" {text}", "muted")), keep=order.get(key, 90 - at))
-        for at, (key, text) in enumerate(keys)
+        Piece((Span(key, "key"), Span(f" {text}", "muted")), keep=order.get(action, 90 - at))
+        for at, (key, action, text) in enumerate(named)
+        if key
     ]
 
 
@@ -58,10 +61,12 @@ def command_pieces(tr: Translator, commands: Sequence[SlashCommand]) -> list[Pie
     ]
 
 
-def composer_hint(tr: Translator, *, runs: bool) -> str:
+def composer_hint(surroundings: Surroundings, *, runs: bool) -> str:
     """What stands in an empty composer."""
+    tr = surroundings.tr
     if runs:
-        return tr.t("Steer the running turn, or queue a prompt with Tab")
+        key = surroundings.key_word("queue-prompt")
+        return tr.t("Steer the running turn, or queue a prompt with {key}", key=key)
     return tr.t("Write a prompt; / for commands")
 
 

@@ -64,10 +64,12 @@ class ActionCommands(Provider):
             "matrix": self.focused,
             "requests": self.screen,
             "app": cast("DOMNode", self.app),
+            "live": self.screen,
         }
         found: list[tuple[Action, Callable[[], Coroutine[Any, Any, None]]]] = []
         for action in ACTIONS:
-            place = places[action.scope]
+            # What a field does with a key while one writes or answers there is no command.
+            place = places.get(action.scope)
             # The palette is what is open: offering it would only close it.
             if place is not None and action.id != "palette" and hasattr(place, f"action_{action.method}"):
                 found.append((action, partial(_run, place, action)))

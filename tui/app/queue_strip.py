@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from textual import events
-from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from tui.app.keymap import bind
 from tui.app.strips import RoleStyles, strip_of
 from tui.app.surroundings import Surroundings
 from tui.blocks.clean import clean_line
@@ -34,12 +34,6 @@ class QueueStrip(Widget, can_focus=True):
     """One row a waiting prompt, none without any."""
 
     ALLOW_SELECT = False
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "step(-1)", show=False),
-        Binding("down,j", "step(1)", show=False),
-        Binding("enter,e", "edit", show=False),
-        Binding("delete,backspace,x", "remove", show=False),
-    ]
 
     class Picked(Message):
         """A waiting prompt is to be edited or removed."""
@@ -58,6 +52,7 @@ class QueueStrip(Widget, can_focus=True):
         self._styles = RoleStyles(self)
         self._items: tuple[Queued, ...] = ()
         self._at = 0
+        bind(self, surroundings.keys, surroundings.tr, "queue")
 
     @property
     def items(self) -> tuple[Queued, ...]:
@@ -79,6 +74,7 @@ class QueueStrip(Widget, can_focus=True):
     def renew(self, surroundings: Surroundings) -> None:
         """Take another language."""
         self._surroundings = surroundings
+        bind(self, surroundings.keys, surroundings.tr, "queue")
         self.refresh()
 
     def enter(self) -> None:
@@ -87,7 +83,13 @@ class QueueStrip(Widget, can_focus=True):
             self._at = len(self._items) - 1
             self.focus()
 
-    def action_step(self, by: int) -> None:
+    def action_previous_waiting(self) -> None:
+        self._step(-1)
+
+    def action_next_waiting(self) -> None:
+        self._step(1)
+
+    def _step(self, by: int) -> None:
         at = self._at + by
         if at >= len(self._items):
             self.post_message(self.Left())
@@ -95,10 +97,10 @@ class QueueStrip(Widget, can_focus=True):
             self._at = max(0, at)
             self.refresh()
 
-    def action_edit(self) -> None:
+    def action_edit_waiting(self) -> None:
         self._pick(edit=True)
 
-    def action_remove(self) -> None:
+    def action_remove_waiting(self) -> None:
         self._pick(edit=False)
 
     def _pick(self, *, edit: bool) -> None:
@@ -110,7 +112,7 @@ class QueueStrip(Widget, can_focus=True):
         event.stop()
         at = self._first() + event.y
         if at == self._at and self.has_focus:
-            self.action_edit()
+            self.action_edit_waiting()
         self._at = min(at, len(self._items) - 1)
         self.refresh()
 
@@ -135,7 +137,9 @@ class QueueStrip(Widget, can_focus=True):
         ascii_only = self._surroundings.ascii_only
         layout = Layout(width=width, tr=tr, expanded=False, ascii=ascii_only)
         label = tr.t("joins this turn") if item.steers else tr.t("waits for its turn")
-        right = [Span(tr.t("Enter edits · Del removes"), "key")] if chosen else []
+        edit, remove = (self._surroundings.key_word(action) for action in ("edit-waiting", "remove-waiting"))
+        offers = tr.t("{edit} edits · {remove} removes", edit=edit, remove=remove)
+        right = [Span(offers, "key")] if chosen else []
         sign = ">" if ascii_only else "⋯"
         row = heading(
             layout,

@@ -21,3 +21,8 @@ class Surroundings:
         """The first key of an action as the reader's keyboard calls it; "" for one off the keyboard."""
         keys = self.keys[action]
         return key_name(keys[0], self.tr, ascii_only=self.ascii_only) if keys else ""
+
+    def key_word(self, action: str) -> str:
+        """The first key of an action as a sentence names it: Enter, not its sign."""
+        keys = self.keys[action]
+        return key_name(keys[0], self.tr, ascii_only=True) if keys else ""
