@@ -109,6 +109,10 @@ def _command_options(found: Command, words: Sequence[str]) -> dict[str, Any]:
     if unknown is not None:
         raise _unknown_option(unknown, (*found.options, *GLOBAL_OPTIONS))
     sessions = [*before, *rest[len(before) + 1 :]]
+    if found.word:
+        if sessions[:1] != [found.word]:
+            raise WrongCall(N_("`{command}` is followed by `{word}`"), command=found.name, word=found.word)
+        sessions = sessions[1:]
     if found.needs_task:
         if not sessions:
             raise WrongCall(N_("`{command}` needs a TASK"), command=found.name)

@@ -151,6 +151,10 @@ def _dispatch(call: Call):
             from tui.cli.doctor import doctor
 
             return doctor
+        case "route":
+            from tui.cli.route import route_check
+
+            return route_check
         case "recover":
             from tui.cli.recover import recover
 

@@ -57,6 +57,8 @@ class Command(NamedTuple):
     """A number N follows the session."""
     needs_task: bool = False
     """All its words together are what is to be done."""
+    word: str = ""
+    """The word that must follow the name and says what of several things the command does."""
 
 
 GLOBAL_OPTIONS: Final[Sequence[Option]] = (
@@ -162,6 +164,16 @@ COMMANDS: Final[Sequence[Command]] = (
         N_("say what is wrong with a session, why, and what to do"),
         (_JSON,),
         needs_session=True,
+    ),
+    Command(
+        "route",
+        N_("ask a route, with your consent, which tool and prompt changes it takes"),
+        (
+            Option(("--provider",), N_("the provider to ask (default: the settings file's)"), metavar="NAME"),
+            Option(("--model",), N_("the model to ask"), metavar="MODEL"),
+            Option(("--yes",), N_("agree to the requests without being asked")),
+        ),
+        word="check",
     ),
     Command(
         "recover",

@@ -37,6 +37,8 @@ def _program_help(tr: Translator) -> str:
 
 def _command_help(tr: Translator, command: Command) -> str:
     words = [PROGRAM, command.name]
+    if command.word:
+        words.append(command.word)
     if command.needs_session:
         words.append("SESSION")
     if command.needs_number:
@@ -54,7 +56,7 @@ def _command_help(tr: Translator, command: Command) -> str:
 
 def _positional(command: Command) -> list[str]:
     numbered = ["SESSION"] * command.needs_session + ["N"] * command.needs_number
-    return numbered + ["TASK…"] * command.needs_task
+    return [command.word] * bool(command.word) + numbered + ["TASK…"] * command.needs_task
 
 
 def _options(tr: Translator, title: str, options: Sequence[Option]) -> str:
