@@ -109,9 +109,6 @@ class LiveScreen(SessionScreen):
         self._show_rest()
         self._show_queue()
         self.call_after_refresh(self.composer.focus)
-        if opening := self.conversation.opening:
-            self.conversation.opening = ""
-            self.send(opening, queue=False)
 
     def on_unmount(self) -> None:
         self.feed.detach()
