@@ -9,20 +9,24 @@ from typing import Final
 from tui.blocks.doctor_layout import doctor_lines
 from tui.blocks.layout import Layout
 from tui.blocks.text import plain
-from tui.cli.run import OK, Run, is_terminal, say
+from tui.cli.run import OK, Run, complain, is_terminal, say
 from tui.cli.session_reading import found, read
 from tui.export.doctor_json import chain_entries, finding_entries, route_member
 from tui.export.json_text import write_document
 from tui.export.output import utf8_writer
 from tui.export.session_facts import session_member
 from tui.nodes.doctor import examine
+from tui.nodes.reading import Reading
 
 FINDINGS: Final = 1
 _WIDTH = 100
 
 
 def doctor(run: Run) -> int:
-    """Print the findings; returns 0 for a sound session, 1 with findings."""
+    """Print the findings; returns 0 for a sound session, 1 with findings or if a fresh one fails too.
+
+    With --json what a fresh session told goes to standard error. Raises Refused without a provider to ask.
+    """
     session, _ = found(run)
     reading = read(session, run)
     examined = examine(reading)
@@ -35,4 +39,20 @@ def doctor(run: Run) -> int:
         layout = Layout(width=width, tr=run.tr, expanded=True, ascii=run.settings.ascii, full=True)
         for row in doctor_lines(examined, layout):
             say(plain(row).rstrip() + "\n")
-    return FINDINGS if examined.findings else OK
+    fails = run.options.get("verify") and not _verified(run, reading)
+    return FINDINGS if examined.findings or fails else OK
+
+
+def _verified(run: Run, reading: Reading) -> bool:
+    """Try a fresh session and tell what came of it; whether it was answered."""
+    from tui.cli.verify import sentences, verify
+
+    sys.stdout.flush()
+    verified = verify(run, reading)
+    for sentence in sentences(run.tr, verified):
+        (complain if run.options.get("json") else _say_line)(sentence)
+    return not verified.failure
+
+
+def _say_line(sentence: str) -> None:
+    say(sentence + "\n")

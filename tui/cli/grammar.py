@@ -162,7 +162,10 @@ COMMANDS: Final[Sequence[Command]] = (
     Command(
         "doctor",
         N_("say what is wrong with a session, why, and what to do"),
-        (_JSON,),
+        (
+            Option(("--verify",), N_("try a fresh session on the same route too, with one short message")),
+            _JSON,
+        ),
         needs_session=True,
     ),
     Command(
