@@ -50,6 +50,7 @@ def test_a_broken_file_is_told_with_its_place(
         ({"timeout_ms": "5"}, "bad-value", "timeout_ms"),
         ({"timeout_ms": True}, "bad-value", "timeout_ms"),
         ({"defer": "yes"}, "bad-value", "defer"),
+        ({"read_only": "yes"}, "bad-value", "read_only"),
         ({"when": {"modell": []}}, "unknown-key", "when.modell"),
         ({"when": {"model": []}}, "bad-value", "when.model"),
         ({"when": {"model": "gnat-1"}}, "bad-value", "when.model"),

@@ -266,6 +266,18 @@ async def test_a_deferred_tool_is_declared_deferred(shore: Shore) -> None:
     assert declaration.to_json()["deferLoading"] is True
 
 
+async def test_only_an_entry_that_says_so_is_read_only_and_one_that_comes_to_say_so_too(shore: Shore) -> None:
+    def readers() -> set[str]:
+        shore.tools.refresh()
+        tools = [shore.registry.executable(name) for name in ("cast", "peer")]
+        return {tool.name for tool in tools if tool is not None and tool.read_only}
+
+    shore.write(entry("cast"), entry("peer", read_only=True))
+    assert readers() == {"peer"}
+    shore.write(entry("cast", read_only=True), entry("peer"))
+    assert readers() == {"cast"}
+
+
 # --- the file -----------------------------------------------------------------------------------------
 
 

@@ -64,6 +64,8 @@ class CommandTool:
     timeout_ms: int = DEFAULT_TIMEOUT_MS
     when: CommandConditions | None = None
     defer: bool = False
+    read_only: bool = False
+    """What the file says of the command; nothing here can check it."""
 
     __pydantic_config__: ClassVar = _STRICT
 

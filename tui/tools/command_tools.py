@@ -154,7 +154,13 @@ class CommandTools:
         wanted = {entry.name: self._tool(entry) for entry in declared}
         conditions = {entry.name: entry.when for entry in declared}
         identities = {
-            entry.name: (wanted[entry.name].declaration.text, entry.command, entry.timeout_ms, entry.when)
+            entry.name: (
+                wanted[entry.name].declaration.text,
+                entry.command,
+                entry.timeout_ms,
+                entry.when,
+                entry.read_only,
+            )
             for entry in declared
         }
         before = set(self._registered)
@@ -190,6 +196,7 @@ class CommandTools:
             defer_loading=entry.defer,
             timeout_ms=entry.timeout_ms,
             argument_check=check,
+            read_only=entry.read_only,
             policy=lambda _: ask,
         )
 

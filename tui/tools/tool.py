@@ -222,6 +222,8 @@ class Tool:
     is_concurrency_safe: Callable[[Any], bool] | None = None
     """Whether a call with these arguments may run beside others; only exactly True counts."""
     argument_check: ArgumentCheck = "schema"
+    read_only: bool = False
+    """Whether no call of it writes, sends or runs anything that leaves a trace."""
     policy: Callable[[Any], Decision] | None = None
     """The decision on a call with these arguments that nothing in the pre-execute chain decides."""
     project_content: Callable[[list[Block]], list[Block]] | None = None
