@@ -133,3 +133,18 @@ def test_the_draft_goes_into_a_file_but_never_into_a_home(shared: Path, tmp_path
     assert done.status == 2
     assert not (log.parent / "draft.md").exists()
     assert log.read_bytes() == before
+
+
+# -- going on from a draft
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_draft_names_its_original_to_whoever_starts_from_it(lang: str, shared: Path, run: Any) -> None:
+    from tui.export.recovery import origin_of
+
+    log = case_log(shared, "B01")
+    drafted = run("--lang", lang, "recover", log).out
+    header = json.loads(log.read_bytes().splitlines()[0])
+    last = json.loads(log.read_bytes().splitlines()[-1])["seq"]
+    assert origin_of(drafted) == (header["id"], last)
+    assert origin_of("Moss first.") == ("", None)

@@ -110,23 +110,3 @@ async def test_the_screen_looks_like_its_golden(name: str, request: pytest.Fixtu
 
 def test_every_golden_of_the_doctor_belongs_to_a_screen() -> None:
     assert {name for name in names() if name.startswith("doctor-")} == set(SHOTS)
-
-
-async def test_the_draft_of_a_summary_is_shown_and_can_be_copied(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    copied: list[str] = []
-
-    async def take(text: str) -> str:
-        copied.append(text)
-        return "copied"
-
-    async with session_app(STUCK) as driver:
-        monkeypatch.setattr(driver.app, "copy", take)
-        await driver.press("s")
-        await driver.until(lambda: "# Resume: " in driver.text())
-        await driver.press("y")
-        await driver.until(lambda: bool(copied))
-        assert "## Side effects that must not be repeated" in copied[0]
-        await driver.press("escape")
-        await driver.until(lambda: driver.top is driver.session)

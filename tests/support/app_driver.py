@@ -17,6 +17,7 @@ from textual.strip import Strip
 
 from tests.conftest import ROOT
 from tui.app.application import DshApp
+from tui.app.conversation import Starter
 from tui.app.linked_panes import Pane
 from tui.app.loader import open_reading
 from tui.app.session_screen import SessionScreen
@@ -189,11 +190,15 @@ async def session_app(
 
 @asynccontextmanager
 async def run_app(
-    chosen: Settings, first: Callable[[DshApp], Screen[None]], *, size: tuple[int, int] = WIDE
+    chosen: Settings,
+    first: Callable[[DshApp], Screen[None]],
+    *,
+    size: tuple[int, int] = WIDE,
+    starter: Starter | None = None,
 ) -> AsyncIterator[Driver]:
     """The app with a first screen; what it does to the process is undone afterwards."""
     no_color = os.environ.get("NO_COLOR")
-    app = DshApp(chosen, first)
+    app = DshApp(chosen, first, starter=starter)
     try:
         async with app.run_test(size=size, notifications=True) as pilot:
             yield Driver(app, pilot)

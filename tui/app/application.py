@@ -18,8 +18,10 @@ from tui.i18n import LANGS, translator
 from tui.settings import Settings
 
 if TYPE_CHECKING:
+    from tui.app.conversation import Conversation, Starter
     from tui.app.pager import Pager
     from tui.llm.route_book import RouteBook
+    from tui.loop.fresh_start import FreshStart
 
 
 class DshApp(App[int]):
@@ -28,6 +30,7 @@ class DshApp(App[int]):
     Args:
         settings: language, theme, keys, glyphs.
         first: makes the first screen once the app's surroundings are known.
+        starter: begins a session from a summary; None: nothing can be begun from here.
     """
 
     CSS_PATH: ClassVar = ["app.tcss", "session.tcss", "timeline.tcss", "matrix.tcss", "requests.tcss"]
@@ -36,7 +39,13 @@ class DshApp(App[int]):
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar = []
 
-    def __init__(self, settings: Settings, first: Callable[[DshApp], Screen[None]]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        first: Callable[[DshApp], Screen[None]],
+        *,
+        starter: Starter | None = None,
+    ) -> None:
         environ = {**os.environ, "NO_COLOR": "1"} if settings.no_color else os.environ
         if settings.no_color:
             # Textual reads the variable itself.
@@ -44,6 +53,9 @@ class DshApp(App[int]):
         super().__init__(ansi_color=bool(themes.wants_ansi(environ)))
         self.settings = settings
         self._first = first
+        self._starter = starter
+        self.started: list[Conversation] = []
+        """Sessions that were begun from here; whoever runs the app closes them."""
         self.surroundings = Surroundings(
             tr=translator(settings.lang), keys=effective_keys(settings.keys), ascii_only=settings.ascii
         )
@@ -79,6 +91,15 @@ class DshApp(App[int]):
 
         outcome = await copy(text, self._write, os.environ)
         return outcome.sentence(self.surroundings.tr)
+
+    async def start_fresh(self, fresh: FreshStart) -> Conversation | str:
+        """Begin a session from a summary, or return the sentence why not."""
+        if self._starter is None:
+            return self.surroundings.tr.t("No session can be started from here.")
+        conversation = await self._starter(fresh)
+        if not isinstance(conversation, str):
+            self.started.append(conversation)
+        return conversation
 
     @property
     def routes(self) -> RouteBook:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from tui.i18n import Translator
 from tui.llm.providers import Providers
 from tui.loop.agent import Agent
+from tui.loop.fresh_start import FirstCheck, FreshStart
 from tui.session.writer import SessionWriter, now_ms
 from tui.tools.approval import ApprovalService
 
@@ -38,6 +39,10 @@ class Conversation:
     providers: Providers
     approvals: ApprovalService | None = None
     guide: Guide | None = None
+    opening: str = ""
+    """A prompt that is sent as soon as the session is shown."""
+    first_check: FirstCheck | None = None
+    """What a session that goes on from a summary owes before anything may write or run."""
     now_ms: Callable[[], int] = now_ms
     """The clock of what is counted on the screen."""
     notices: list[str] = field(default_factory=list[str])
@@ -56,3 +61,7 @@ class Conversation:
             await self.providers.aclose()
         finally:
             await self.writer.close()
+
+
+Starter: TypeAlias = Callable[[FreshStart], Awaitable[Conversation | str]]
+"""Begins a session from a summary; a sentence says why it cannot."""

@@ -31,6 +31,8 @@ def run_command(screen: LiveScreen, name: str, argument: str) -> None:
             _tool_updates(screen, argument)
         case "hold":
             screen.action_hold_tools()
+        case "checked":
+            screen.confirm_check()
         case "help":
             screen.action_talk_help()
         case _:

@@ -20,6 +20,7 @@ from tui.app.block_view import BlockView
 from tui.app.composer import Composer, know_alt_enter
 from tui.app.conversation import Conversation
 from tui.app.live_changes import Changes
+from tui.app.live_check import check_piece, checked
 from tui.app.live_commands import matching, parse
 from tui.app.live_feed import LiveFeed, PaneFeed
 from tui.app.live_hold import hold_piece, told_of_change, turned
@@ -109,6 +110,9 @@ class LiveScreen(SessionScreen):
         self._show_rest()
         self._show_queue()
         self.call_after_refresh(self.composer.focus)
+        if opening := self.conversation.opening:
+            self.conversation.opening = ""
+            self.send(opening, queue=False)
 
     def on_unmount(self) -> None:
         self.feed.detach()
@@ -195,7 +199,7 @@ class LiveScreen(SessionScreen):
         if not self.is_wide:
             left = [*self._tab_pieces(), *left]
         right = head_right(self.reading, tr, None)
-        held = hold_piece(tr, self.agent)
+        held = [*check_piece(tr, self.conversation.first_check), *hold_piece(tr, self.agent)]
         self._head.show(left, [*held, *right[:1], *route_piece(tr, self.conversation), *right[1:]])
 
     def _show_foot(self) -> None:
@@ -364,6 +368,11 @@ class LiveScreen(SessionScreen):
     def action_hold_tools(self) -> None:
         """Keep the tools as they are, or let in what waits."""
         self._tell_of_hold(turned(self.surroundings.tr, self.agent))
+
+    def confirm_check(self) -> None:
+        """Let a session that goes on from a summary write and run."""
+        self.say(checked(self.surroundings.tr, self.conversation))
+        self._show_head()
 
     def stop(self) -> None:
         """Stop the running turn; what waits goes on waiting."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,11 +15,15 @@ from tui.session.store import Homes
 from tui.settings import Settings
 
 if TYPE_CHECKING:
-    from tui.app.conversation import Conversation
+    from tui.app.conversation import Conversation, Starter
 
 
-def open_session(path: Path, *, view: str, at: int | None, settings: Settings) -> int:
+def open_session(
+    path: Path, *, view: str, at: int | None, settings: Settings, starter: Starter | None = None
+) -> int:
     """Show one session until the reader leaves; returns the exit status.
+
+    With a `starter` a fresh session can be begun from a summary of it.
 
     Raises:
         SessionUnreadable: before anything is drawn.
@@ -27,25 +32,39 @@ def open_session(path: Path, *, view: str, at: int | None, settings: Settings) -
     pane: Pane = "trajectory" if view == "trajectory" else "chat"
     over: SessionView | None = "tools" if view == "tools" else "requests" if view == "requests" else None
     app = DshApp(
-        settings, lambda app: SessionScreen(whole, tail, app.surroundings, pane=pane, at=at, over=over)
+        settings,
+        lambda app: SessionScreen(whole, tail, app.surroundings, pane=pane, at=at, over=over),
+        starter=starter,
     )
-    return app.run() or app.return_code or 0
+    return asyncio.run(_run(app))
 
 
-def open_library(homes: Homes, *, settings: Settings, demo: Path | None = None) -> int:
+def open_library(
+    homes: Homes, *, settings: Settings, demo: Path | None = None, starter: Starter | None = None
+) -> int:
     """Show the library until the reader leaves; returns the exit status.
 
     An empty library offers to open `demo`.
     """
     from tui.app.library_screen import LibraryScreen
 
-    app = DshApp(settings, lambda app: LibraryScreen(homes, app.surroundings, demo=demo))
-    return app.run() or app.return_code or 0
+    app = DshApp(settings, lambda app: LibraryScreen(homes, app.surroundings, demo=demo), starter=starter)
+    return asyncio.run(_run(app))
 
 
-async def talk(conversation: Conversation, *, settings: Settings) -> int:
+async def talk(conversation: Conversation, *, settings: Settings, starter: Starter | None = None) -> int:
     """Show a conversation until the user leaves; returns the exit status. It is not closed here."""
     from tui.app.live_screen import LiveScreen
 
-    app = DshApp(settings, lambda app: LiveScreen(conversation, app.surroundings))
-    return await app.run_async() or app.return_code or 0
+    return await _run(
+        DshApp(settings, lambda app: LiveScreen(conversation, app.surroundings), starter=starter)
+    )
+
+
+async def _run(app: DshApp) -> int:
+    """Run the app and close the sessions that were begun from it."""
+    try:
+        return await app.run_async() or app.return_code or 0
+    finally:
+        for conversation in app.started:
+            await conversation.close()

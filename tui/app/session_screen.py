@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from textual import events, on
 
@@ -15,6 +15,9 @@ from tui.app.surroundings import Surroundings
 from tui.app.view_jump import SessionView, ViewJump
 from tui.nodes.chat_nodes import chat_node
 from tui.nodes.reading import Reading
+
+if TYPE_CHECKING:
+    from tui.app.conversation import Conversation
 
 
 class SessionScreen(LinkedPanes):
@@ -314,12 +317,18 @@ class SessionScreen(LinkedPanes):
 
     async def _draft(self) -> None:
         from tui.app.doctor_screen import drafted
-        from tui.app.pager import Pager
+        from tui.app.recovery_screen import RecoveryScreen
 
-        tr = self.surroundings.tr
-        text = await drafted(self.whole, self.say, tr)
-        title = tr.t("Draft of a summary; {key} copies it", key=self.surroundings.key("copy"))
-        self.dsh_app.push_screen(Pager(self.surroundings, title, text))
+        draft = await drafted(self.whole, self.say, self.surroundings.tr)
+        app = self.dsh_app
+        screen = RecoveryScreen(self.surroundings, draft, app.start_fresh, app.copy)
+        app.push_screen(screen, self._started)
+
+    def _started(self, conversation: Conversation | None) -> None:
+        if conversation is not None:
+            from tui.app.live_screen import LiveScreen
+
+            self.dsh_app.push_screen(LiveScreen(conversation, self.surroundings))
 
     # -- copying
 

@@ -8,7 +8,8 @@ import tempfile
 from pathlib import Path
 
 from tui.app.conversation import Conversation
-from tui.cli.run import OK, WRONG_CALL, Refused, Run, say
+from tui.cli.fresh_start import starter, summary_in, tell_how_to_resume
+from tui.cli.run import OK, WRONG_CALL, Refused, Run
 from tui.cli.scenes import PACE_SECONDS, Scene, scenes
 from tui.cli.talking import open_conversation, open_scene
 from tui.tools.approval import HeadlessAnswerer
@@ -25,16 +26,21 @@ def chat(run: Run) -> int:
 
 async def _chat(run: Run) -> int:
     options = run.options
+    source = options.get("from")
+    if source is not None and options.get("resume") is not None:
+        raise Refused(
+            run.tr.t("A session is resumed or started from a summary, not both."), status=WRONG_CALL
+        )
     conversation = await open_conversation(
         run,
         provider=options.get("provider"),
         model=options.get("model"),
         resume=options.get("resume"),
         cwd=options.get("cwd"),
+        fresh=summary_in(run, source) if source is not None else None,
     )
     status = await _on_screen(run, conversation)
-    if conversation.writer.path.exists():
-        say(run.tr.t("Resume with: dsh-tui chat --resume {id}", id=conversation.writer.id) + "\n")
+    tell_how_to_resume(run, conversation)
     return status
 
 
@@ -59,7 +65,7 @@ async def _on_screen(run: Run, conversation: Conversation) -> int:
     from tui.app.run import talk
 
     try:
-        return await talk(conversation, settings=run.settings)
+        return await talk(conversation, settings=run.settings, starter=starter(run))
     finally:
         await conversation.close()
 

@@ -93,6 +93,9 @@ COMMANDS: Final[Sequence[Command]] = (
             Option(("--provider",), N_("the provider to ask (default: the settings file's)"), metavar="NAME"),
             Option(("--model",), N_("the model to ask"), metavar="MODEL"),
             Option(("--resume",), N_("the session to go on with, by its id"), metavar="ID"),
+            Option(
+                ("--from",), N_("a summary that a fresh session goes on from (see `recover`)"), metavar="FILE"
+            ),
             Option(("--cwd",), N_("the folder to work in (default: this one)"), metavar="DIR"),
             _STRICT,
         ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from tui.cli.fresh_start import starter
 from tui.cli.run import OK, Refused, Run, say
 from tui.cli.session_reading import found, reached, read
 from tui.i18n import Translator
@@ -21,7 +22,8 @@ def library(run: Run) -> int:
         return sessions(run)
     from tui.app.run import open_library
 
-    return open_library(run.settings.homes, settings=run.settings, demo=demo_log())
+    starts = starter(run)
+    return open_library(run.settings.homes, settings=run.settings, demo=demo_log(), starter=starts)
 
 
 def open_one(run: Run) -> int:
@@ -47,7 +49,8 @@ def _shown(run: Run, session: ResolvedSession, view: str, at: int | None) -> int
     if run.has_screen:
         from tui.app.run import open_session
 
-        return open_session(session.path, view=view, at=at, settings=run.settings)
+        starts = starter(run)
+        return open_session(session.path, view=view, at=at, settings=run.settings, starter=starts)
     reading = read(session, run)
     at = reached(reading, at, run)
     first = 0

@@ -17,6 +17,7 @@ from tui.llm.learned import LearnedModes, cache_path
 from tui.llm.providers import Providers, configured_providers
 from tui.llm.scripted import ScriptedAdapter
 from tui.loop.agent import Agent
+from tui.loop.fresh_start import FreshStart, first_check
 from tui.loop.header import Selection
 from tui.loop.prompt import Prompt, Section
 from tui.loop.state import AgentOptions
@@ -40,9 +41,10 @@ async def open_conversation(
     model: str | None = None,
     resume: str | None = None,
     cwd: str | None = None,
+    fresh: FreshStart | None = None,
     answerer: Answerer | None = None,
 ) -> Conversation:
-    """Return a conversation over a new session or a stored one.
+    """Return a conversation over a new session, from a summary with `fresh`, or a stored one.
 
     Raises Refused where no provider is configured, ConfigError, SessionError.
     """
@@ -59,11 +61,20 @@ async def open_conversation(
         registry, approvals = _registry(run, writer, answerer)
         prompt = _prompt(workspace)
         agent = Agent(writer, providers, registry, _options(run, selection), prompt=prompt)
+        if fresh is not None:
+            fresh.record(writer)
+        check = first_check(writer, registry)
     except BaseException:
         writer.close_now()
         raise
     conversation = Conversation(
-        agent=agent, writer=writer, providers=providers, approvals=approvals, notices=notices
+        agent=agent,
+        writer=writer,
+        providers=providers,
+        approvals=approvals,
+        notices=notices,
+        opening=fresh.summary if fresh is not None else "",
+        first_check=check,
     )
     adapter = providers.get(selection.provider)
     if isinstance(adapter, ScriptedAdapter):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from tui.blocks.clean import clean_line
 from tui.blocks.wording_doctor import finding_text
@@ -10,10 +12,13 @@ from tui.blocks.wording_names import name_text
 from tui.export.json_text import Write
 from tui.export.markdown_export import write_markdown
 from tui.export.sections import HEADING, Front, Item, Items, Markup, Part, Prose, Section
-from tui.i18n import Translator
+from tui.i18n import LANGS, Translator, translator
 from tui.nodes.doctor import Examination
 from tui.nodes.recovery import Effect, FileUse, RecoveryDraft
 from tui.nodes.recovery import Item as Entry
+
+_HEAD: Final = 4_000
+"""How many characters of a summary can name its original."""
 
 
 def write_recovery(write: Write, draft: RecoveryDraft, found: Examination | None, tr: Translator) -> None:
@@ -28,14 +33,25 @@ def recovery_text(draft: RecoveryDraft, tr: Translator) -> str:
     return "".join(pieces)
 
 
+def origin_of(text: str) -> tuple[str, int | None]:
+    """Return session and last event that a summary names, in whatever language; empty and None if none."""
+    head = text[:_HEAD]
+    for lang in LANGS:
+        pattern = re.escape(_origin(translator(lang), "\0", "\1"))
+        pattern = pattern.replace(re.escape("\0"), r"([\w\\-]{1,200})")
+        pattern = pattern.replace(re.escape("\1"), r"(\d{1,15})")
+        if found := re.search(pattern, head):
+            return found[1].replace("\\", ""), int(found[2])
+    return "", None
+
+
+def _origin(tr: Translator, session: str, seq: object) -> str:
+    return tr.t("{session}, up to event {seq}; it stays as it is", session=session, seq=seq)
+
+
 def _front(draft: RecoveryDraft, tr: Translator) -> Front:
     facts = [
-        (
-            tr.t("Original"),
-            tr.t(
-                "{session}, up to event {seq}; it stays as it is", session=draft.session, seq=draft.last_seq
-            ),
-        ),
+        (tr.t("Original"), _origin(tr, draft.session, draft.last_seq)),
         (tr.t("Log"), draft.path),
     ]
     if draft.cwd:

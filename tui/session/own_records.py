@@ -11,6 +11,10 @@ from tui.session.json_value import as_count, as_object, as_text
 
 TOOL_UPDATE_DOWNGRADE: Final = "plugin:dsh-tui/tool-update-downgrade"
 """A route is sent full definitions in place of tool changes from here on, or tool changes again."""
+RECOVERED_FROM: Final = "plugin:dsh-tui/recovered-from"
+"""The session goes on from a summary of another one; `sessionId` and `seq` name it where they are known."""
+RECOVERY_CHECKED: Final = "plugin:dsh-tui/recovery-checked"
+"""The user has confirmed a first check that only read; without it nothing that writes or runs is allowed."""
 
 DowngradeReason: TypeAlias = Literal["refused", "known", "reset", "expired", "changed"]
 _REASONS: Final[Mapping[str, DowngradeReason]] = {

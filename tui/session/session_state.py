@@ -8,7 +8,7 @@ from typing import Any, Final
 from tui.session.events import Event
 from tui.session.json_value import as_object, as_text
 from tui.session.log_header import LogHeader
-from tui.session.own_records import TOOL_UPDATE_DOWNGRADE
+from tui.session.own_records import RECOVERED_FROM, RECOVERY_CHECKED, TOOL_UPDATE_DOWNGRADE
 from tui.session.request_messages import RequestMessages
 from tui.session.rule_error import LogRuleError
 from tui.session.rules import RuleChecker
@@ -66,6 +66,8 @@ class SessionState:
             "plan/mode": self._plan_mode,
             "working-directory/change": self._cwd,
             TOOL_UPDATE_DOWNGRADE: self.own_records.append,
+            RECOVERED_FROM: self.own_records.append,
+            RECOVERY_CHECKED: self.own_records.append,
         }
 
     def apply(self, event: Event) -> None:

@@ -1,0 +1,78 @@
+"""Starting a fresh session from a summary: out of the app, or from a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tui.cli.run import UNREADABLE, Refused, Run, say
+
+if TYPE_CHECKING:
+    from tui.app.conversation import Conversation, Starter
+    from tui.loop.fresh_start import FreshStart
+
+_MAX_BYTES: Final = 1024 * 1024
+
+
+def starter(run: Run) -> Starter:
+    """Return what the app starts fresh sessions with; a start that fails gives its sentence."""
+
+    async def start(fresh: FreshStart) -> Conversation | str:
+        from tui.blocks.clean import clean_line
+        from tui.blocks.wording import error_text
+        from tui.blocks.wording_writing import writing_text
+        from tui.cli.talking import open_conversation
+        from tui.config import ConfigError
+        from tui.session.errors import SessionError
+
+        cwd = fresh.cwd if fresh.cwd and Path(fresh.cwd).is_dir() else None
+        try:
+            conversation = await open_conversation(run, fresh=fresh, cwd=cwd)
+        except Refused as refused:
+            return clean_line(str(refused))
+        except ConfigError as error:
+            return clean_line(error.sentence(run.tr))
+        except SessionError as error:
+            return clean_line(writing_text(run.tr, error) or error_text(run.tr, error))
+        except OSError as error:
+            where, reason = error.filename or "dsh-tui", error.strerror or type(error).__name__
+            return clean_line(run.tr.t("{file}: {reason}", file=where, reason=reason))
+
+        async def tell() -> None:
+            tell_how_to_resume(run, conversation)
+
+        # Closed last first, after the app has given the terminal back.
+        conversation.closers.insert(0, tell)
+        return conversation
+
+    return start
+
+
+def summary_in(run: Run, place: str) -> FreshStart:
+    """Return the start that a file holds, with the original it names. Raises Refused."""
+    from tui.export.recovery import origin_of
+    from tui.loop.fresh_start import FreshStart
+
+    path = Path(place)
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MAX_BYTES + 1)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise Refused(run.tr.t("{file}: {reason}", file=place, reason=reason), status=UNREADABLE) from None
+    if len(content) > _MAX_BYTES:
+        raise Refused(run.tr.t("{file} is too long for a summary: it has more than 1 MB.", file=place))
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise Refused(run.tr.t("{file} is no text in UTF-8.", file=place)) from None
+    if not text.strip():
+        raise Refused(run.tr.t("{file} is empty; a fresh session needs a summary.", file=place))
+    session, seq = origin_of(text)
+    return FreshStart(summary=text, session=session, seq=seq)
+
+
+def tell_how_to_resume(run: Run, conversation: Conversation) -> None:
+    """Say how a session that was left can be resumed, if it was kept."""
+    if conversation.writer.path.exists():
+        say(run.tr.t("Resume with: dsh-tui chat --resume {id}", id=conversation.writer.id) + "\n")
