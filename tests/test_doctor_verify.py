@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.exports import recording
-from tests.support.fake_provider import FakeProvider, answer, refusal
+from tests.support.fake_provider import FakeProvider, Reply, Seen, answer, refusal
 from tui.cli import main
 
 
@@ -29,11 +30,13 @@ def verify(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     monkeypatch.setenv("CREEK_KEY", "sk-a-key-of-nobody-77")
     monkeypatch.chdir(tmp_path)
 
-    async def call(provider: FakeProvider, *words: str) -> Done:
+    async def call(provider: FakeProvider, *words: str, tools: list[dict[str, Any]] | None = None) -> Done:
         (tmp_path / "config.toml").write_text(
             f'[providers.creek]\nkind = "deepseek"\nbase_url = "{provider.url}"\napi_key_env = "CREEK_KEY"\n'
             '[[providers.creek.models]]\nid = "minnow-2"\n[providers.creek.retry]\nmax_retries = 0\n'
         )
+        if tools is not None:
+            (tmp_path / "tools.json").write_text(json.dumps({"tools": tools}))
         path = recording("plain-chat")
         named = ["--config", str(tmp_path / "config.toml")]
         status = await asyncio.to_thread(main, [*named, "doctor", str(path), "--verify", *words])
@@ -44,12 +47,28 @@ def verify(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     return call
 
 
+def a_tool(name: str, marker: Path, **facts: Any) -> dict[str, Any]:
+    command = [sys.executable, "-c", f"open({str(marker)!r}, 'a').write('{name}\\n'); print('seen')"]
+    return {"name": name, "description": name, "parameters": {"type": "object"}, "command": command, **facts}
+
+
+def calling(name: str) -> Any:
+    """A provider whose model calls a tool, then says so."""
+
+    def reply(seen: Seen) -> Reply:
+        said = json.dumps(seen.body["messages"])
+        return answer({"text": "OK"}) if "tool_result" in said else answer({"name": name, "input": {}})
+
+    return reply
+
+
 async def test_an_answer_is_a_good_sign_and_no_proof(verify: Any) -> None:
     async with FakeProvider(lambda _: answer({"text": "OK"})) as provider:
         done = await verify(provider)
         assert len(provider.requests) == 1
     assert done.status == 0
     assert "minnow-2 at creek was answered: a good sign, not a proof." in done.out
+    assert "No tool declares itself read-only" in done.out
 
 
 async def test_a_fresh_session_that_fails_too_is_told_with_its_reason(verify: Any) -> None:
@@ -64,3 +83,16 @@ async def test_with_json_the_document_stays_alone_on_standard_output(verify: Any
     async with FakeProvider(lambda _: answer({"text": "OK"})) as provider:
         done = await verify(provider, "--json")
     assert "findings" in json.loads(done.out) and "a good sign" in done.err
+
+
+async def test_only_a_tool_that_declares_itself_read_only_is_called(verify: Any, tmp_path: Path) -> None:
+    marker = tmp_path / "ran"
+    tools = [a_tool("drain", marker), a_tool("read_gauge", marker, read_only=True)]
+    async with FakeProvider(calling("read_gauge")) as provider:
+        done = await verify(provider, tools=tools)
+    assert "The tool read_gauge was called and gave its result." in done.out
+    assert marker.read_text() == "read_gauge\n"
+    async with FakeProvider(calling("drain")) as provider:
+        done = await verify(provider, tools=tools)
+    assert "The tool read_gauge gave no result" in done.out
+    assert marker.read_text() == "read_gauge\n"

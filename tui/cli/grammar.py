@@ -166,7 +166,7 @@ COMMANDS: Final[Sequence[Command]] = (
         "doctor",
         N_("say what is wrong with a session, why, and what to do"),
         (
-            Option(("--verify",), N_("try a fresh session on the same route too, with one short message")),
+            Option(("--verify",), N_("try a fresh session too: one short message, one call that only reads")),
             _JSON,
         ),
         needs_session=True,
