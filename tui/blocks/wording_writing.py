@@ -40,7 +40,8 @@ def writing_text(tr: Translator, error: SessionError) -> str:
             )
         case "rule":
             return tr.t(
-                "{path}: breaks an order rule of the format at event {seq} ({detail}), so it is left as it is.",
+                "{path}: breaks an order rule of the format at event {seq} ({detail}),"
+                " so it is left as it is.",
                 path=path,
                 seq=fields.get("seq", "?"),
                 detail=detail,
