@@ -33,12 +33,17 @@ MAX_NESTING = 60
 
 _MARKUP = re.compile(r"[*_`#<>\[|~\\&]|^ *(?:[-+=]|[0-9]{1,9}[.)])|^ {4}|  $", re.MULTILINE)
 _TASK = re.compile(r"\[([ xX])\] +")
-_IDEOGRAPH = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff01-\uff9f\U00020000-\U0003fffd]")
 _BULLETS = "•◦▪"
 _LEAST_ROOM = 8
 _SOFT_BREAK = Span("", "soft break")
 _HARD_BREAK = Span("\n")
 _INLINE_ROLES = {"strong_open": "bold", "em_open": "italic", "s_open": "strike"}
+
+
+@cache
+def _ideograph() -> re.Pattern[str]:
+    """One character of a script without spaces; compiled when it is asked for, which costs 2 ms."""
+    return re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff01-\uff9f\U00020000-\U0003fffd]")
 
 
 def render_markdown(text: str, width: int, *, max_rows: int | None = None, role: str = "") -> list[Line]:
@@ -318,7 +323,7 @@ def _joined(spans: Sequence[Span]) -> list[Span]:
             continue
         following = spans[at + 1].text if at + 1 < len(spans) else ""
         last = joined[-1].text if joined else ""
-        if not (_IDEOGRAPH.match(last[-1:]) and _IDEOGRAPH.match(following[:1])):
+        if not (_ideograph().match(last[-1:]) and _ideograph().match(following[:1])):
             joined.append(Span(" ", joined[-1].role if joined else ""))
     return joined
 
