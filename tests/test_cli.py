@@ -160,6 +160,19 @@ def test_a_fault_of_the_settings_file_is_one_sentence(run: Any, tmp_path: Path) 
     assert str(path) in done.err and "line 1" in done.err and done.err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("entry", "told"), [('sent = "x"', "did you mean “send”"), ('copy = "q"', "both “copy” and “quit”")]
+)
+def test_a_keymap_that_cannot_be_used_is_one_sentence_with_its_line(
+    run: Any, tmp_path: Path, entry: str, told: str
+) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(f"[keys]\n{entry}\n")
+    done = run("sessions", "--config", path)
+    assert done.status == 2 and done.err.count("\n") == 1
+    assert str(path) in done.err and "line 2" in done.err and told.lower() in done.err.lower()
+
+
 def test_an_ambiguous_prefix_lists_the_candidates(run: Any, home: Path) -> None:
     done = run("open", "session-", "--dsh-home", home)
     assert done.status == 2 and done.err.count("session-") >= 3 and done.err.count("\n") == 1

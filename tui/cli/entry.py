@@ -90,6 +90,20 @@ def _command(call: Call, tr: Translator) -> int:
     return UNREADABLE
 
 
+def _check_keys(config: Config, path: Path) -> None:
+    """Refuse a keymap that cannot be used, with its place. Raises ConfigError."""
+    from tui.app.actions import KeymapError, effective_keys
+    from tui.config import ConfigError, line_of
+
+    try:
+        effective_keys(config.keymap())
+    except KeymapError as error:
+        text = path.read_text(encoding="utf-8-sig")
+        named = [error.fields[field] for field in ("action", "second", "first") if field in error.fields]
+        line = next((line for action in named if (line := line_of(text, ("keys", action)))), None)
+        raise ConfigError(path, error.message, line=line, **error.fields) from error
+
+
 def _prepared(call: Call) -> Run:
     from pathlib import Path
 
@@ -102,6 +116,8 @@ def _prepared(call: Call) -> Run:
     config = load_config(named, os.environ)
     lang = call.lang or config.lang or detect_lang(os.environ)
     path = named or config_path(os.environ)
+    if config.keys:
+        _check_keys(config, path)
     settings = Settings(
         lang=lang,
         theme=config.ui.theme,
