@@ -19,7 +19,7 @@ CATALOGUES := $(patsubst %.po,%.mo,$(wildcard locales/*/LC_MESSAGES/messages.po)
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
-demo: $(RUNS) $(CATALOGUES) ## open a bundled session
+demo: $(RUNS) $(CATALOGUES) ## talk to a built-in model while its tools change
 	@$(BIN)/dsh-tui demo
 
 test: $(TESTS) $(CATALOGUES) ## run the tests
