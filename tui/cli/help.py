@@ -24,7 +24,10 @@ def _program_help(tr: Translator) -> str:
     usage = f"{PROGRAM} [{options}] [{command} …]"
     parts = [
         tr.t("Usage: {usage}", usage=usage),
-        tr.t("Reads sessions of DeepSeek Harness (dsh). Without a command it opens the session library."),
+        tr.t(
+            "Reads sessions of DeepSeek Harness (dsh) and talks to models."
+            " Without a command it opens the session library."
+        ),
         _section(tr.t("Commands"), ((name, tr.t(text)) for name, text in commands)),
         _options(tr, tr.t("Options, before or after a command"), GLOBAL_OPTIONS),
         tr.t(
