@@ -456,7 +456,7 @@ def test_on_a_terminal_open_and_the_bare_program_open_the_app(
     (opened_path, given), (homes, library) = opened
     assert (opened_path, given["view"], given["at"]) == (path, "trajectory", 5)
     assert (given["settings"].lang, given["settings"].ascii) == ("zh", True)
-    assert library["demo"].is_file() and str(homes.dsh) == "/somewhere"
+    assert callable(library["demo"]) and str(homes.dsh) == "/somewhere"
     assert "[5]" in run("open", path, "--plain").out and len(opened) == 2
 
 

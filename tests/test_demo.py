@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,15 @@ import pytest
 from tests.support.app_driver import run_app, settings
 from tests.support.live_driver import Talk
 from tui.app.live_screen import LiveScreen
+from tui.app.run import library_app
 from tui.cli import main
 from tui.cli.grammar import SCENES
+from tui.cli.opening import demo_starter
 from tui.cli.run import Run
 from tui.cli.scenes import Scene, scene_names, scenes
 from tui.cli.talking import open_scene
 from tui.i18n import translator
+from tui.session.store import Homes
 
 
 @pytest.fixture
@@ -141,3 +145,30 @@ async def test_a_prompt_of_ones_own_gets_an_answer_too(tmp_path: Path) -> None:
     answers = [event for event in conversation.writer.events if event.type == "assistant/message"]
     await conversation.close()
     assert "按 Enter" in str(answers[-1].data["message"]["content"])
+
+
+async def test_an_empty_library_starts_the_demo_by_a_key(
+    homes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = homes / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    run = Run(settings=settings(), tr=translator("en"), plain=False, options={})
+    with ExitStack() as folders:
+        app = library_app(
+            Homes(homes / "own", homes / "dsh"), settings=settings(), demo=demo_starter(run, folders)
+        )
+        async with app.run_test(size=(80, 24)) as pilot:
+            driver = Talk(app, pilot)
+            await driver.until(lambda: "Enter starts the demo" in driver.text())
+            await driver.press("L")
+            await driver.until(lambda: "开始演示" in driver.text())
+            await driver.press("enter")
+            await driver.until(lambda: isinstance(driver.top, LiveScreen))
+            # The demo speaks the language that the screen speaks by now.
+            await driver.until(lambda: "蕨" in driver.text())
+            assert len(list(temporary.iterdir())) == 1
+        for conversation in app.started:
+            await conversation.close()
+        assert len(app.started) == 1
+    assert list(temporary.iterdir()) == []

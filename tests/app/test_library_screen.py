@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from time import process_time
@@ -18,13 +19,15 @@ from textual.pilot import Pilot
 
 from tests.support.app_driver import run_app, settings
 from tests.support.fake_app import DressedApp, screen_text, surroundings, until
+from tui.app.actions import effective_keys
+from tui.app.conversation import DemoStarter
 from tui.app.library_model import LibraryModel, columns_for
 from tui.app.library_preview import preview_lines, read_preview
 from tui.app.library_screen import LibraryScreen
 from tui.app.library_words import shortened_path, state_name, workspace_name
 from tui.blocks.cells import cell_len
 from tui.blocks.text import plain
-from tui.i18n import translator
+from tui.i18n import Translator, translator
 from tui.session.errors import SessionUnreadable
 from tui.session.library import LibraryRow, State, scan
 from tui.session.naming import project_folder, session_folder
@@ -74,7 +77,7 @@ class LibraryApp(DressedApp):
         homes: Homes,
         lang: str = "en",
         *,
-        demo: Path | None = None,
+        demo: DemoStarter | None = None,
         open_path: Callable[[Path], None] | None = None,
         ascii_only: bool = False,
     ) -> None:
@@ -359,15 +362,34 @@ async def test_a_session_that_cannot_be_opened_says_why_and_the_library_stays(ho
         assert app.screen is app.library
 
 
-async def test_an_empty_library_offers_the_demo(homes: Homes, tmp_path: Path) -> None:
-    demo = tmp_path / "demo.jsonl"
+async def test_an_empty_library_offers_the_demo(homes: Homes) -> None:
+    asked: list[str] = []
+
+    async def demo(tr: Translator) -> str:
+        asked.append(tr.lang)
+        return "no demo today"
+
     app = LibraryApp(homes, demo=demo)
     async with app.run_test(size=(80, 24)) as pilot:
         await filled(app, pilot)
-        assert "There are no sessions yet." in app.text and "`dsh-tui demo`" in app.text
+        assert "There are no sessions yet. Enter starts the demo" in app.text
+        assert "`dsh-tui demo`" in app.text
         await pilot.press("enter")
-        await until(pilot, lambda: bool(app.heard))
-        assert app.heard == [demo]
+        await until(pilot, lambda: "no demo today" in app.text)
+        await pilot.click("#library-nothing")
+        await until(pilot, lambda: asked == ["en", "en"])
+        assert app.screen is app.library
+
+
+async def test_the_offer_names_the_key_in_force(homes: Homes) -> None:
+    async def demo(tr: Translator) -> str:
+        return ""
+
+    app = LibraryApp(homes, "zh", demo=demo)
+    app.library.surroundings = replace(app.library.surroundings, keys=effective_keys({"activate": "f9"}))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await filled(app, pilot)
+        assert "还没有会话。按 F9 开始演示" in app.text
 
 
 # -- around

@@ -65,3 +65,6 @@ class Conversation:
 
 Starter: TypeAlias = Callable[[FreshStart], Awaitable[Conversation | str]]
 """Begins a session from a summary; a sentence says why it cannot."""
+
+DemoStarter: TypeAlias = Callable[[Translator], Awaitable[Conversation | str]]
+"""Begins the demo in a language; a sentence says why it cannot."""

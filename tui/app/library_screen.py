@@ -40,6 +40,8 @@ from tui.session.store import Homes
 if TYPE_CHECKING:
     from textual.app import App
 
+    from tui.app.conversation import DemoStarter
+
 WIDE_CELLS = 140
 """From this width on the preview stands beside the list, below it otherwise."""
 _SCAN_SECONDS = 0.012
@@ -56,7 +58,7 @@ class LibraryScreen(Screen[None]):
         surroundings: language, keys, glyphs.
         open_path: shows the log at a path; by default the session's screen is put over this one. May raise
             `SessionUnreadable`, which is told in one sentence.
-        demo: a bundled log, offered where there is no session.
+        demo: starts the demo, offered where there is no session.
     """
 
     CSS_PATH = "library.tcss"
@@ -67,7 +69,7 @@ class LibraryScreen(Screen[None]):
         surroundings: Surroundings,
         open_path: Callable[[Path], None] | None = None,
         *,
-        demo: Path | None = None,
+        demo: DemoStarter | None = None,
     ) -> None:
         super().__init__()
         self._homes = homes
@@ -101,6 +103,7 @@ class LibraryScreen(Screen[None]):
         self._left = 0
         self._said = ""
         self._is_touched = False
+        self._starts_demo = False
         self._current = asyncio.Event()
 
     def compose(self) -> ComposeResult:
@@ -292,12 +295,18 @@ class LibraryScreen(Screen[None]):
 
     def _nothing_lines(self, width: int) -> list[Line]:
         tr = self.surroundings.tr
-        if self._demo is not None:
+        key = self.surroundings.key_word("activate") if self._demo is not None else ""
+        if key:
             sentence = tr.t(
-                "There are no sessions yet. Enter, or `dsh-tui demo`, opens one that came with the program."
+                "There are no sessions yet. {key} starts the demo, as `dsh-tui demo` does: a built-in model "
+                "to talk to while tools come and go; it needs no API key and no network.",
+                key=key,
             )
         else:
-            sentence = tr.t("There are no sessions yet. `dsh-tui demo` opens one that came with the program.")
+            sentence = tr.t(
+                "There are no sessions yet. `dsh-tui demo` starts the demo: a built-in model to talk to "
+                "while tools come and go; it needs no API key and no network."
+            )
         folders = [clean_line(str(path)) for _, path in self._homes.stores()]
         looked = tr.t("Looked in {folders}.", folders=tr.join(folders))
         return [*wrap([Span(sentence, "text")], width), *wrap([Span(looked, "faint")], width)]
@@ -388,8 +397,19 @@ class LibraryScreen(Screen[None]):
 
     @on(BlockView.Activated, "#library-nothing")
     def _demo_wanted(self, event: BlockView.Activated) -> None:
-        if self._demo is not None:
-            self._open(self._demo)
+        if self._demo is not None and not self._starts_demo:
+            self._starts_demo = True
+            self.run_worker(self._play(self._demo))
+
+    async def _play(self, demo: DemoStarter) -> None:
+        from tui.app.live_screen import LiveScreen
+
+        started = await demo(self.surroundings.tr)
+        self._starts_demo = False
+        if isinstance(started, str):
+            self.say(started)
+        else:
+            _app(self).push_screen(LiveScreen(started, self.surroundings))
 
     # -- around --
 

@@ -15,7 +15,8 @@ from tui.session.store import Homes
 from tui.settings import Settings
 
 if TYPE_CHECKING:
-    from tui.app.conversation import Conversation, Starter
+    from tui.app.conversation import Conversation, DemoStarter, Starter
+    from tui.i18n import Translator
 
 
 def open_session(
@@ -40,16 +41,31 @@ def open_session(
 
 
 def open_library(
-    homes: Homes, *, settings: Settings, demo: Path | None = None, starter: Starter | None = None
+    homes: Homes, *, settings: Settings, demo: DemoStarter | None = None, starter: Starter | None = None
 ) -> int:
     """Show the library until the reader leaves; returns the exit status.
 
-    An empty library offers to open `demo`.
+    An empty library offers to start `demo`.
     """
+    return asyncio.run(_run(library_app(homes, settings=settings, demo=demo, starter=starter)))
+
+
+def library_app(
+    homes: Homes, *, settings: Settings, demo: DemoStarter | None = None, starter: Starter | None = None
+) -> DshApp:
+    """Return the app that begins with the library."""
     from tui.app.library_screen import LibraryScreen
 
-    app = DshApp(settings, lambda app: LibraryScreen(homes, app.surroundings, demo=demo), starter=starter)
-    return asyncio.run(_run(app))
+    async def play(tr: Translator) -> Conversation | str:
+        assert demo is not None
+        conversation = await demo(tr)
+        if not isinstance(conversation, str):
+            app.started.append(conversation)
+        return conversation
+
+    offered = play if demo is not None else None
+    app = DshApp(settings, lambda app: LibraryScreen(homes, app.surroundings, demo=offered), starter=starter)
+    return app
 
 
 async def talk(conversation: Conversation, *, settings: Settings, starter: Starter | None = None) -> int:

@@ -32,7 +32,7 @@ def sessions(run: Run) -> int:
         homes = run.settings.homes
         say(
             run.tr.t(
-                "There are no sessions in {own} or {dsh}; `dsh-tui demo` shows a bundled one.",
+                "There are no sessions in {own} or {dsh}; `dsh-tui demo` needs none.",
                 own=clean_line(str(homes.own)),
                 dsh=clean_line(str(homes.dsh)),
             )
