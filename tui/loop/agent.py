@@ -10,7 +10,7 @@ from tui.llm.learned import LearnedModes
 from tui.loop.compaction import Compacted, CompactionFailed, compact_now
 from tui.loop.errors import error_json
 from tui.loop.frames import LiveFrame, Status, Unsubscribe
-from tui.loop.header import Selection
+from tui.loop.header import Selection, last_header
 from tui.loop.hooks import LoopHooks
 from tui.loop.inbox import Queue
 from tui.loop.messages import Message, new_id, user_message
@@ -19,6 +19,8 @@ from tui.loop.state import SANDBOX_MODES, Activity, AgentOptions, Loop, Provider
 from tui.loop.title import one_line
 from tui.loop.turn import Turn
 from tui.session.cancel import CancelSignal
+from tui.session.hold_record import HOLD, Hold, held_at_the_end
+from tui.session.tool_definition import ToolDefinition
 from tui.session.write_errors import SessionWriteError
 from tui.session.writer import SessionWriter
 from tui.tools.registry import ToolRegistry
@@ -59,6 +61,8 @@ class Agent:
         self._status_listeners: list[Callable[[Status], None]] = []
         self._failure_listeners: list[Callable[[SessionWriteError], None]] = []
         writer.on_failure(self._broken)
+        if held_at_the_end(writer.state.own_records):
+            tools.hold(self, self._recorded_tools())
 
     @property
     def status(self) -> Status:
@@ -155,6 +159,34 @@ class Agent:
         self._settle_settings()
         self.writer.append("model/selection", chosen)
 
+    @property
+    def holds_tools(self) -> bool:
+        """Whether the session's tools stay as they are while changes of them wait."""
+        return self.tools.is_held(self)
+
+    def hold_tools(self) -> None:
+        """Keep the tools of the latest request, also after a restart; the log takes note."""
+        if self.holds_tools:
+            return
+        self._settle_settings()
+        header, tools = self.writer.state.header_event, self._recorded_tools()
+        self.tools.hold(self, tools)
+        record = Hold(
+            held=True,
+            header_seq=None if header is None else header.seq,
+            tools=None if tools is None else len(tools),
+            waiting=len(self.tools.waiting(self)),
+        )
+        self.writer.append(HOLD, record.to_json(), ignorable=True)
+
+    def release_tools(self) -> None:
+        """Let the changes that waited reach the next request; the log takes note."""
+        if not self.holds_tools:
+            return
+        record = Hold(held=False, waiting=len(self.tools.waiting(self)))
+        self.tools.release(self)
+        self.writer.append(HOLD, record.to_json(), ignorable=True)
+
     def rename(self, title: str) -> None:
         """Give the session a title by hand, the last one it gets. Raises ValueError for one without words."""
         clean = one_line(title)
@@ -235,6 +267,11 @@ class Agent:
         if wakes and activity is None:
             self._drive()
         return sent["id"]
+
+    def _recorded_tools(self) -> tuple[ToolDefinition, ...] | None:
+        """What the latest request declared; None before the first."""
+        header = last_header(self.writer)
+        return None if header is None else header.tools
 
     def _settle_settings(self) -> None:
         """Begin a session as dsh does: with the permissions it runs under; a child has its parent's."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tui.session.events import Event
+from tui.session.hold_record import HOLD
 from tui.session.json_value import as_object, as_text
 from tui.session.log_header import LogHeader
 from tui.session.own_records import RECOVERED_FROM, RECOVERY_CHECKED, TOOL_UPDATE_DOWNGRADE
@@ -68,6 +69,7 @@ class SessionState:
             TOOL_UPDATE_DOWNGRADE: self.own_records.append,
             RECOVERED_FROM: self.own_records.append,
             RECOVERY_CHECKED: self.own_records.append,
+            HOLD: self.own_records.append,
         }
 
     def apply(self, event: Event) -> None:

@@ -191,7 +191,10 @@ class PreparedCall:
         if self.call.signal.cancelled:
             return self._aborted()
         tool = self._executable()
-        return unknown_tool(self.call) if tool is None or tool is not self._tool else None
+        if tool is not None and tool is self._tool:
+            return None
+        held = self._tool_set is not None and self._tool_set.is_held and self.call.name in self._tool_set
+        return held_tool_gone(self.call) if held else unknown_tool(self.call)
 
     def _aborted(self) -> ToolResult:
         return aborted(self.call) if self._body_ran else aborted_before_dispatch(self.call)
@@ -368,6 +371,15 @@ def unknown_tool(call: ToolCall) -> ToolResult:
     return error_result(
         call, f'unknown tool "{call.name}"', {"name": "ToolNotFoundError", "code": "UNKNOWN_TOOL"}
     )
+
+
+def held_tool_gone(call: ToolCall) -> ToolResult:
+    """Return the result of a call of a tool that is declared only because the session's tools are held."""
+    message = (
+        f'tool "{call.name}" is not available: the tools of this session are held as they were, and this one '
+        "has been removed or changed since"
+    )
+    return error_result(call, message, {"name": "ToolNotFoundError", "code": "UNKNOWN_TOOL"})
 
 
 def is_unknown_tool(result: ToolResult) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias, TypeVar
 
@@ -11,7 +11,7 @@ from tui.session.cancel import CancelSignal
 from tui.session.tool_definition import ToolDefinition
 from tui.tools.admission import ResolvedToolSet, admit, declared_order
 from tui.tools.approval import ApprovalService
-from tui.tools.hold import HeldSet, ToolHolds, WaitingChanges
+from tui.tools.hold import HeldSet, Remembered, ToolHolds, WaitingChanges
 from tui.tools.hooks import ToolHooks
 from tui.tools.pipeline import PreparedCall, ToolPipeline
 from tui.tools.scope import ActivationContext, Condition, Disposer, Layer, Registration, ToolScope
@@ -72,9 +72,12 @@ class ToolRegistry:
             if names:
                 self._tell(tuple(dict.fromkeys(names)))
 
-    def hold(self, agent: ToolAgent | None = None) -> None:
-        """Give the agent's next steps the tools of its last one, until `release`; see `ToolHolds`."""
-        self._holds.hold(self._of(agent))
+    def hold(self, agent: ToolAgent | None = None, recorded: Iterable[ToolDefinition] | None = None) -> None:
+        """Give the agent's next steps the tools of its last one, until `release`; see `ToolHolds.hold`.
+
+        `recorded` is what the latest request header of its session declares, for an agent without a step yet.
+        """
+        self._holds.hold(self._of(agent), recorded)
 
     def release(self, agent: ToolAgent | None = None) -> None:
         """Let what waited reach the agent's next step."""
@@ -146,7 +149,7 @@ class ToolRegistry:
         if tool_set is None:
             return self._unconditional(live)
         admitted = tool_set.admitted(name)
-        if live is None or admitted is None or tool_set.disposed:
+        if live is None or admitted is None or tool_set.disposed or isinstance(admitted, Remembered):
             return None
         return admitted.tool if admitted is live or tool_set.is_held else None
 
