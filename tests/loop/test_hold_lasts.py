@@ -156,10 +156,11 @@ async def test_a_condition_that_was_not_met_is_no_change_that_waits(tmp_path: Pa
         assert not driver.tools.waiting(driver.agent)
 
 
-def test_only_an_ignorable_record_with_a_literal_true_holds() -> None:
+def test_only_an_ignorable_record_with_a_literal_true_or_false_counts() -> None:
     assert hold_of(HOLD, {"held": True}, ignorable=False) is None
     assert hold_of("plugin:dsh-tui/else", {"held": True}, ignorable=True) is None
     for value in (1, "true", None, [True]):
-        told = hold_of(HOLD, {"held": value, "cause": 7, "tools": -1}, ignorable=True)
-        assert told == Hold(held=False, cause="")
-    assert hold_of(HOLD, ["held"], ignorable=True) == Hold(held=False, cause="")
+        assert hold_of(HOLD, {"held": value}, ignorable=True) is None
+    assert hold_of(HOLD, ["held"], ignorable=True) is None
+    told = hold_of(HOLD, {"held": True, "cause": 7, "tools": -1, "headerSeq": "3"}, ignorable=True)
+    assert told == Hold(held=True, cause="")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from tui.app.status_bar import Piece
 from tui.blocks.clean import clean_line
 from tui.blocks.text import Span
 from tui.i18n import Translator
 from tui.loop.agent import Agent
 from tui.tools.hold import WaitingChanges
+
+if TYPE_CHECKING:
+    from tui.app.status_bar import Piece
 
 _NAMED: Final = 4
 """How many tools of a kind of change are named; the rest is counted."""
@@ -19,14 +21,13 @@ _NAMED: Final = 4
 def turned(tr: Translator, agent: Agent) -> str:
     """Hold the tools, or release them; returns what to say."""
     tools = agent.tools
-    if not tools.is_held(agent):
-        tools.hold(agent)
-        waiting = tools.waiting(agent)
-        if waiting:
+    if not agent.holds_tools:
+        agent.hold_tools()
+        if tools.waiting(agent):
             return told_of_change(tr, agent)
         return tr.t("The tools of this session stay as they are; changes wait until /hold is given again.")
     waiting = tools.waiting(agent)
-    tools.release(agent)
+    agent.release_tools()
     if not waiting:
         return tr.t("The tools follow their changes again; none waited.")
     return tr.n(
@@ -50,9 +51,26 @@ def told_of_change(tr: Translator, agent: Agent) -> str:
     )
 
 
+def told_at_the_start(tr: Translator, agent: Agent) -> str:
+    """That a session that goes on is held, and what waits meanwhile; empty if it is not held."""
+    if not agent.holds_tools:
+        return ""
+    waiting = agent.tools.waiting(agent)
+    if not waiting:
+        return tr.t("The tools of this session are held as they were; /hold lets changes in again.")
+    return tr.n(
+        "The tools of this session are held as they were; {n} change waits: {changes}; /hold lets it in.",
+        "The tools of this session are held as they were; {n} changes wait: {changes}; /hold lets them in.",
+        len(waiting),
+        changes=_changes(tr, waiting),
+    )
+
+
 def hold_piece(tr: Translator, agent: Agent) -> list[Piece]:
     """That the tools are held, for the head of the screen."""
-    if not agent.tools.is_held(agent):
+    from tui.app.status_bar import Piece
+
+    if not agent.holds_tools:
         return []
     count = len(agent.tools.waiting(agent))
     told = tr.n("tools held, {n} change waits", "tools held, {n} changes wait", count)

@@ -157,7 +157,7 @@ class LiveScreen(SessionScreen):
         self.say(unwritable_sentence(self.surroundings.tr, error))
 
     def _tools_changed(self, names: tuple[str, ...]) -> None:
-        if self.is_attached and self.agent.tools.is_held(self.agent):
+        if self.is_attached and self.agent.holds_tools:
             self._tell_of_hold(told_of_change(self.surroundings.tr, self.agent))
 
     def _tell_of_hold(self, sentence: str) -> None:
@@ -367,7 +367,10 @@ class LiveScreen(SessionScreen):
 
     def action_hold_tools(self) -> None:
         """Keep the tools as they are, or let in what waits."""
-        self._tell_of_hold(turned(self.surroundings.tr, self.agent))
+        try:
+            self._tell_of_hold(turned(self.surroundings.tr, self.agent))
+        except SessionWriteError as error:
+            self._cannot_write(error)
 
     def confirm_check(self) -> None:
         """Let a session that goes on from a summary write and run."""

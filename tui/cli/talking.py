@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tui.app.conversation import Conversation
+from tui.app.live_hold import told_at_the_start
 from tui.cli.run import NO_PROVIDER, Refused, Run
 from tui.cli.scenes import Scene, SceneGuide, ScenePlayer, first_selection, scenes
 from tui.config import Config, ConfigError
@@ -80,6 +81,8 @@ async def open_conversation(
     if isinstance(adapter, ScriptedAdapter):
         conversation.guide = SceneGuides(known, registry, agent, run.tr.lang)
     _add_command_tools(run, conversation, registry, workspace)
+    if held := told_at_the_start(run.tr, agent):
+        notices.append(held)
     return conversation
 
 

@@ -41,7 +41,7 @@ class Hold(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Hold:
-        """Return what a payload tells; only a literal true holds."""
+        """Return what a payload tells; what is misshapen reads as not told."""
         return cls(
             held=data.get("held") is True,
             cause="user" if as_text(data.get("cause")) == "user" else "",
@@ -52,8 +52,11 @@ class Hold(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def hold_of(event_type: str, data: object, *, ignorable: bool) -> Hold | None:
-    """Return what an event tells if it is such a record, else None."""
-    return Hold.from_json(as_object(data)) if event_type == HOLD and ignorable else None
+    """Return what an event tells if it is such a record, else None: one that does not say which is none."""
+    fields = as_object(data)
+    if event_type != HOLD or not ignorable or not isinstance(fields.get("held"), bool):
+        return None
+    return Hold.from_json(fields)
 
 
 def held_at_the_end(records: Iterable[Event]) -> bool:
