@@ -161,7 +161,12 @@ def test_a_fault_of_the_settings_file_is_one_sentence(run: Any, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("entry", "told"), [('sent = "x"', "did you mean “send”"), ('copy = "q"', "both “copy” and “quit”")]
+    ("entry", "told"),
+    [
+        ('sent = "x"', "did you mean “send”"),
+        ('copy = "q"', "both “copy” and “quit”"),
+        ('send = "a"', "“a” of the action “send” could no longer be typed"),
+    ],
 )
 def test_a_keymap_that_cannot_be_used_is_one_sentence_with_its_line(
     run: Any, tmp_path: Path, entry: str, told: str

@@ -69,7 +69,7 @@ def test_every_action_of_talking_is_done_by_the_widget_that_its_scope_names() ->
 
 
 def test_a_field_may_repeat_a_key_of_the_panes_but_not_one_of_its_own() -> None:
-    keys = effective_keys({"approve-once": "j", "question-down": "y", "waiting-prompts": "/"})
+    keys = effective_keys({"approve-once": "j", "question-down": "y", "waiting-prompts": "ctrl+l"})
     assert keys["approve-once"] == ("j",)
     with pytest.raises(KeymapError) as error:
         effective_keys({"approve-once": "n"})
@@ -113,6 +113,22 @@ def test_two_actions_may_exchange_their_keys() -> None:
 def test_what_is_no_key_is_refused(key: str) -> None:
     with pytest.raises(KeymapError):
         effective_keys({"copy": key})
+
+
+@pytest.mark.parametrize("key", ["a", "Q", "/", "é", "水", "space", "shift+a"])
+@pytest.mark.parametrize("action", [action.id for action in ACTIONS if action.scope == "composer"])
+def test_the_composer_gives_no_action_a_key_that_writes(action: str, key: str) -> None:
+    with pytest.raises(KeymapError) as error:
+        effective_keys({action: ["f9", key]})
+    assert error.value.sentence(EN) == (
+        f"“{key}” of the action “{action}” could no longer be typed. Write “ctrl+x” or “f5”."
+    )
+
+
+@pytest.mark.parametrize("key", ["f9", "ctrl+e", "alt+a", "ctrl+shift+a", "enter", "pagedown"])
+def test_the_composer_takes_a_key_that_writes_nothing(key: str) -> None:
+    keys = {action.id: () for action in ACTIONS if action.scope == "composer"}
+    assert effective_keys(keys | {"stop": key})["stop"] == (key,)
 
 
 def test_the_table_lists_every_action_once_under_its_group() -> None:

@@ -242,9 +242,11 @@ def effective_keys(
         actions: the registry.
 
     Raises:
-        KeymapError: an id or a key that does not exist, or a key that two actions would share.
+        KeymapError: an id or a key that does not exist, a key that two actions would share, or one of the
+            composer's that writes a character.
     """
     keys = {action.id: action.keys for action in actions}
+    typed_beside = {action.id for action in actions if action.scope == "composer"}
     for action_id, wanted in (overrides or {}).items():
         if action_id not in keys:
             raise _unknown_action(action_id, keys)
@@ -253,6 +255,12 @@ def effective_keys(
             if not is_key(key):
                 raise KeymapError(
                     N_("“{key}” of the action “{action}” is no key. Write “x”, “X”, “ctrl+x” or “f5”."),
+                    key=key,
+                    action=action_id,
+                )
+            if action_id in typed_beside and _is_typed(key):
+                raise KeymapError(
+                    N_("“{key}” of the action “{action}” could no longer be typed. Write “ctrl+x” or “f5”."),
                     key=key,
                     action=action_id,
                 )
@@ -302,6 +310,12 @@ def is_key(key: str) -> bool:
         return False
     name = match["key"]
     return len(name) == 1 or name in _NAMED_KEYS or name[1:].isdigit()
+
+
+def _is_typed(key: str) -> bool:
+    """Whether this key writes a character where one writes."""
+    name = key.removeprefix("shift+")
+    return len(name) == 1 or name == "space"
 
 
 _KEY_SIGNS = {"up": "↑", "down": "↓", "left": "←", "right": "→", "enter": "⏎"}
