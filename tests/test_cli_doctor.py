@@ -146,5 +146,5 @@ def test_a_draft_names_its_original_to_whoever_starts_from_it(lang: str, shared:
     drafted = run("--lang", lang, "recover", log).out
     header = json.loads(log.read_bytes().splitlines()[0])
     last = json.loads(log.read_bytes().splitlines()[-1])["seq"]
-    assert origin_of(drafted) == (header["id"], last)
-    assert origin_of("Moss first.") == ("", None)
+    assert origin_of(drafted) == (header["id"], last, False)
+    assert origin_of("Moss first.") == ("", None, False)

@@ -82,6 +82,14 @@ async def test_the_record_names_the_original_and_can_be_ignored(tmp_path: Path) 
     await writer.close()
 
 
+async def test_the_record_tells_a_checkpoint_and_where_the_log_was(tmp_path: Path) -> None:
+    writer = created(tmp_path)
+    FreshStart(summary="Moss.", session="session-1", path="/srv/x.jsonl", checkpoint=True).record(writer)
+    (event,) = [event for event in writer.events if event.type == "plugin:dsh-tui/recovered-from"]
+    assert event.data == {"sessionId": "session-1", "path": "/srv/x.jsonl", "checkpoint": True}
+    await writer.close()
+
+
 async def test_a_session_that_is_resumed_before_the_check_still_owes_it_and_after_it_does_not(
     tmp_path: Path,
 ) -> None:

@@ -22,7 +22,7 @@ from tui.loop.prompt import (
     reconcile,
     with_text,
 )
-from tui.loop.title import first_words
+from tui.loop.title import first_title, first_words
 from tui.session.cancel import CancelSignal
 from tui.session.writer import SessionWriter
 from tui.tools.tool import ModelSelection
@@ -221,6 +221,22 @@ async def test_a_log_that_begins_without_a_system_message_gets_its_prompt_with_t
 def test_a_title_is_made_of_the_first_words(text: str, title: str) -> None:
     assert first_words(text) == title
     assert len(first_words(text).encode()) <= 40
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("# Resume: Label the moss and the ferns\n\n- x", "Resume: Label the moss and the ferns"),
+        ("\n## 恢复：给苔藓贴标签 ##\n", "恢复：给苔藓贴标签"),
+        ("# read\\_gauge \\#3\n", "read_gauge #3"),
+        ("# " + "苔" * 40, "苔" * 26),
+        ("#moss and fern", "#moss and fern"),
+        ("Look at this:\n# Moss\n", "Look at this: # Moss"),
+        ("# \n", "#"),
+    ],
+)
+def test_a_prompt_that_begins_with_a_heading_is_called_by_it(text: str, title: str) -> None:
+    assert first_title(text) == title
 
 
 async def test_a_session_without_words_has_no_title_until_there_are_some(tmp_path: Path) -> None:

@@ -5,9 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
+
 from tests.support.log_builder import LogBuilder, call, log
 from tests.support.nodes import reading_of
+from tui.export.recovery import bare_title, origin_of, recovery_text
+from tui.i18n import translator
 from tui.nodes.recovery import draft
+from tui.nodes.recovery_excerpt import EXCERPT, excerpt
 
 
 def ran(
@@ -115,6 +120,37 @@ def test_test_runs_are_told_apart_with_their_latest_outcome(tmp_path: Path) -> N
     assert [effect.arguments for effect in found.effects] == ['{"command": "rm -r build"}']
 
 
+def test_what_looks_like_a_secret_is_masked_everywhere(tmp_path: Path) -> None:
+    key = "sk" + "-" + "moss0fern1lichen2bed3"
+    built = log().turn().user(f"Use {key} for the moss.").tools("peek")
+    built.event("todo/write", {"todos": [{"content": f"try {key}", "status": "pending"}]})
+    ran(built, "c1", "bash", {"command": f"curl -H 'x-key: {key}' https://ana:wetmoss@example.org"})
+    found = draft(built.answer(f"{'x' * 4_790} {key}").end().read(tmp_path))
+    assert found.goal and found.open and found.effects and found.answer is not None
+    for text in (str(found), recovery_text(found, translator("en"))):
+        assert key not in text and key[3:] not in text and "wetmoss" not in text
+
+
+def test_more_side_effects_than_are_listed_are_counted(tmp_path: Path) -> None:
+    built = worked()
+    for number in range(203):
+        ran(built, f"c{number}", "sow", {"bed": number})
+    found = draft(built.answer("done").end().read(tmp_path))
+    assert (len(found.effects), found.older_effects) == (200, 3)
+    assert found.effects[-1].arguments == '{"bed": 202}'
+    assert "3 older calls are not listed here" in recovery_text(found, translator("en"))
+
+
+def test_the_title_is_the_originals_without_what_an_earlier_summary_put_before_it() -> None:
+    for title in ("Moss", "Resume: Moss", "检查点：Moss", "# Resume: 恢复：Moss"):
+        assert bare_title(title) == "Moss"
+    found = msgspec.structs.replace(draft(reading_of("tool-use")), title="恢复：Moss")
+    assert recovery_text(found, translator("en")).startswith("# Resume: Moss\n")
+    made = recovery_text(found, translator("zh"), checkpoint=True)
+    assert made.startswith("# 检查点：Moss\n")
+    assert origin_of(made) == (found.session, found.last_seq, True)
+
+
 def test_what_a_compaction_kept_is_in_the_draft(shared: Path) -> None:
     from tests.support.exports import logs_below
     from tui.nodes.reading import Reading
@@ -130,3 +166,21 @@ def test_every_recording_gives_a_draft() -> None:
         found = draft(reading_of(name))
         assert found.goal
         assert found.last_seq > 0
+
+
+def test_an_excerpt_is_what_was_said_and_found_last_within_its_bound(tmp_path: Path) -> None:
+    key = "sk" + "-" + "moss0fern1lichen2bed3"
+    built = log().turn().user("Label the moss.").tools("peek")
+    for number in range(60):
+        ran(built, f"c{number}", "look", {"bed": number})
+        built.answer(f"bed {number} {'wet ' * 400} {key}").step()
+    told = excerpt(built.answer("All looked at.").end().read(tmp_path))
+    assert len(told) <= EXCERPT
+    first, *_, last = told.splitlines()
+    assert first.endswith("Label the moss.") and last.endswith("All looked at.")
+    assert "bed 59" in told and "bed 0 wet" not in told and 'look {"bed": 59}' in told
+    assert key not in told and "[masked]" in told
+
+
+def test_an_excerpt_of_nothing_is_empty(tmp_path: Path) -> None:
+    assert excerpt(log().read(tmp_path)) == ""

@@ -21,6 +21,7 @@ from tui.blocks.wording import (
 )
 from tui.blocks.wording_downgrade import downgrade_facts
 from tui.blocks.wording_names import name_text, series_text, setting_name
+from tui.blocks.wording_recovery import recovery_facts
 from tui.blocks.wrap import wrap
 from tui.i18n import Translator
 from tui.nodes.chat_nodes import message_of
@@ -46,6 +47,8 @@ def summary_rows(reading: Reading, row: TrajectoryRow, layout: Layout) -> list[L
     facts += _tool(reading, row, tr) + _failure(reading, row, tr)
     if row.downgrade is not None:
         facts += [(label, value, "") for label, value in downgrade_facts(tr, row.downgrade)]
+    if row.recovery is not None:
+        facts += [(label, value, "") for label, value in recovery_facts(tr, row.recovery)]
     if row.header_notice is not None:
         facts += header_facts(row.header_notice, tr)
     rows += [EMPTY, *fact_rows(facts, layout)]

@@ -90,6 +90,8 @@ def row_mark(row: TrajectoryRow) -> str:
     """The entry of the glyph table that marks a row."""
     if row.tool_notice is not None or row.downgrade is not None:
         return "tool-change"
+    if row.recovery is not None:
+        return "note"
     if row.header_notice is not None and row.header_notice.redefined:
         return "redefined"
     if row.kind == "failure" and row.status != "failed":
@@ -100,7 +102,7 @@ def row_mark(row: TrajectoryRow) -> str:
 def row_kind_name(tr: Translator, row: TrajectoryRow) -> str:
     """What a row is called in the ledger and in the inspector."""
     what = row_mark(row)
-    return kind_name(tr, what if what in ("tool-change", "interrupted") else row.kind)
+    return kind_name(tr, what if what in ("tool-change", "interrupted", "note") else row.kind)
 
 
 def turn_rule(turn: Turn, layout: Layout) -> Line:
@@ -205,7 +207,7 @@ def _role(row: TrajectoryRow, role: str) -> str:
         return role
     if row.status in ("error", "failed"):
         return "error"
-    if row.kind == "unknown" and row.ignorable and row.downgrade is None:
+    if row.kind == "unknown" and row.ignorable and not (row.downgrade or row.recovery):
         return with_role(role, "dim")
     return role
 

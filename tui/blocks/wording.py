@@ -27,6 +27,7 @@ from tui.blocks.wording_names import (
     words,
 )
 from tui.blocks.wording_notices import header_summary, header_title, notice_parts, notice_title, tool_marks
+from tui.blocks.wording_recovery import recovery_title
 from tui.i18n import Translator
 from tui.nodes import chat as c
 from tui.nodes.trajectory import TrajectoryRow
@@ -329,6 +330,8 @@ def unknown_title(tr: Translator, node: c.UnknownNode) -> str:
     """An event that is not known, by its own type."""
     if node.downgrade is not None:
         return downgrade_title(tr, node.downgrade)
+    if node.recovery is not None:
+        return recovery_title(tr, node.recovery)
     if node.known:
         return tr.t("{type} (has another shape than known)", type=name_text(node.type))
     if node.ignorable:
@@ -365,6 +368,8 @@ def row_title(tr: Translator, row: TrajectoryRow) -> str:
             return damage_text(tr, row.damage)
         case "unknown" if row.downgrade is not None:
             return downgrade_title(tr, row.downgrade)
+        case "unknown" if row.recovery is not None:
+            return recovery_title(tr, row.recovery)
         case _:
             return name_text(row.title)
 

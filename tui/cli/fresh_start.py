@@ -68,8 +68,8 @@ def summary_in(run: Run, place: str) -> FreshStart:
         raise Refused(run.tr.t("{file} is no text in UTF-8.", file=place)) from None
     if not text.strip():
         raise Refused(run.tr.t("{file} is empty; a fresh session needs a summary.", file=place))
-    session, seq = origin_of(text)
-    return FreshStart(summary=text, session=session, seq=seq)
+    origin = origin_of(text)
+    return FreshStart(summary=text, session=origin.session, seq=origin.seq, checkpoint=origin.is_checkpoint)
 
 
 def tell_how_to_resume(run: Run, conversation: Conversation) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from tui.blocks.clean import clean_line
 from tui.blocks.wording_doctor import finding_text
@@ -12,44 +12,92 @@ from tui.blocks.wording_names import name_text
 from tui.export.json_text import Write
 from tui.export.markdown_export import write_markdown
 from tui.export.sections import HEADING, Front, Item, Items, Markup, Part, Prose, Section
-from tui.i18n import LANGS, Translator, translator
+from tui.i18n import LANGS, N_, Translator, translator
 from tui.nodes.doctor import Examination
 from tui.nodes.recovery import Effect, FileUse, RecoveryDraft
 from tui.nodes.recovery import Item as Entry
 
 _HEAD: Final = 4_000
 """How many characters of a summary can name its original."""
+GOAL: Final = N_("Goal")
+DONE: Final = N_("Done")
+OPEN: Final = N_("Open")
+FILES: Final = N_("Changed files and key paths")
+TESTS: Final = N_("Test state")
+EFFECTS: Final = N_("Side effects that must not be repeated")
+FROM_THE_LOG: Final = N_(
+    "A draft from the log alone. Correct it before a fresh session gets it: a log does not know what "
+    "happened outside, nor what was meant."
+)
+_RESUME: Final = N_("Resume: {title}")
+_CHECKPOINT: Final = N_("Checkpoint: {title}")
 
 
-def write_recovery(write: Write, draft: RecoveryDraft, found: Examination | None, tr: Translator) -> None:
-    """Write the draft as Markdown with headings in the reader's language; `found` says why it is left."""
-    write_markdown(write, _front(draft, tr), _sections(draft, found, tr), tr)
+class Origin(NamedTuple):
+    """What a summary says of the session it is of; empty and None where it does not."""
+
+    session: str = ""
+    seq: int | None = None
+    is_checkpoint: bool = False
 
 
-def recovery_text(draft: RecoveryDraft, tr: Translator) -> str:
-    """Return the draft as one text, without what the doctor says of the session."""
+def write_recovery(
+    write: Write,
+    draft: RecoveryDraft,
+    found: Examination | None,
+    tr: Translator,
+    *,
+    checkpoint: bool = False,
+) -> None:
+    """Write the draft as Markdown with headings in the reader's language; `found` says why it is left.
+
+    A checkpoint is the draft of a session that is sound.
+    """
+    write_markdown(write, _front(draft, tr, checkpoint=checkpoint), _sections(draft, found, tr), tr)
+
+
+def recovery_text(
+    draft: RecoveryDraft, tr: Translator, found: Examination | None = None, *, checkpoint: bool = False
+) -> str:
+    """Return the draft as one text."""
     pieces: list[str] = []
-    write_recovery(pieces.append, draft, None, tr)
+    write_recovery(pieces.append, draft, found, tr, checkpoint=checkpoint)
     return "".join(pieces)
 
 
-def origin_of(text: str) -> tuple[str, int | None]:
-    """Return session and last event that a summary names, in whatever language; empty and None if none."""
+def origin_of(text: str) -> Origin:
+    """Return what a summary says of its original, in whatever language."""
     head = text[:_HEAD]
+    is_checkpoint = any(head.lstrip().startswith(f"# {prefix}") for prefix in _prefixes(_CHECKPOINT))
     for lang in LANGS:
         pattern = re.escape(_origin(translator(lang), "\0", "\1"))
         pattern = pattern.replace(re.escape("\0"), r"([\w\\-]{1,200})")
         pattern = pattern.replace(re.escape("\1"), r"(\d{1,15})")
         if found := re.search(pattern, head):
-            return found[1].replace("\\", ""), int(found[2])
-    return "", None
+            return Origin(found[1].replace("\\", ""), int(found[2]), is_checkpoint)
+    return Origin(is_checkpoint=is_checkpoint)
+
+
+def bare_title(title: str) -> str:
+    """Return a session's title without what a summary of an earlier session has put before it."""
+    prefixes = (*_prefixes(_RESUME), *_prefixes(_CHECKPOINT))
+    while True:
+        title = title.lstrip("# ")
+        prefix = next((prefix for prefix in prefixes if title.startswith(prefix)), None)
+        if prefix is None:
+            return title
+        title = title.removeprefix(prefix)
+
+
+def _prefixes(message: str) -> tuple[str, ...]:
+    return tuple(translator(lang).t(message, title="").rstrip() for lang in LANGS)
 
 
 def _origin(tr: Translator, session: str, seq: object) -> str:
     return tr.t("{session}, up to event {seq}; it stays as it is", session=session, seq=seq)
 
 
-def _front(draft: RecoveryDraft, tr: Translator) -> Front:
+def _front(draft: RecoveryDraft, tr: Translator, *, checkpoint: bool) -> Front:
     facts = [
         (tr.t("Original"), _origin(tr, draft.session, draft.last_seq)),
         (tr.t("Log"), draft.path),
@@ -59,32 +107,36 @@ def _front(draft: RecoveryDraft, tr: Translator) -> Front:
     if draft.model:
         route = tr.t("{model} at {provider}", model=draft.model, provider=draft.provider)
         facts.append((tr.t("Route"), route))
-    title = tr.t("Resume: {title}", title=clean_line(draft.title) or draft.session)
+    title = tr.t(
+        _CHECKPOINT if checkpoint else _RESUME, title=bare_title(clean_line(draft.title)) or draft.session
+    )
     return Front(
         title=title,
         facts=tuple((name, clean_line(value)) for name, value in facts),
-        damage=(
-            tr.t(
-                "A draft from the log alone. Correct it before a fresh session gets it: a log does not "
-                "know what "
-                "happened outside, nor what was meant."
-            ),
-        ),
+        damage=(tr.t(FROM_THE_LOG),),
     )
 
 
 def _sections(draft: RecoveryDraft, found: Examination | None, tr: Translator) -> Iterator[Section]:
     nothing = tr.t("Nothing was found in the log.")
-    yield _section(tr.t("Goal"), _entries(tr, draft.goal), nothing)
+    yield _section(tr.t(GOAL), _entries(tr, draft.goal), nothing)
     if draft.summary is not None:
         yield _section(tr.t("What an earlier compaction kept"), [Markup(draft.summary.text)], nothing)
-    yield _section(tr.t("Done"), _entries(tr, draft.done), nothing)
-    yield _section(tr.t("Open"), _entries(tr, draft.open), nothing)
-    yield _section(tr.t("Changed files and key paths"), _files(tr, draft.files), nothing)
-    yield _section(tr.t("Test state"), _effects(tr, draft.tests), tr.t("No test run was found in the log."))
+    yield _section(tr.t(DONE), _entries(tr, draft.done), nothing)
+    yield _section(tr.t(OPEN), _entries(tr, draft.open), nothing)
+    yield _section(tr.t(FILES), _files(tr, draft.files), nothing)
+    yield _section(tr.t(TESTS), _effects(tr, draft.tests), tr.t("No test run was found in the log."))
+    effects = _effects(tr, draft.effects)
+    if draft.older_effects:
+        older = tr.n(
+            "{n} older call is not listed here; it stands in the log.",
+            "{n} older calls are not listed here; they stand in the log.",
+            draft.older_effects,
+        )
+        effects.append(Items((Item("", older),)))
     yield _section(
-        tr.t("Side effects that must not be repeated"),
-        _effects(tr, draft.effects),
+        tr.t(EFFECTS),
+        effects,
         tr.t("No call that may have changed something was found in the log."),
     )
     if draft.answer is not None:

@@ -7,9 +7,8 @@ first check was confirmed is still kept to reading.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from tui.session.own_records import RECOVERED_FROM, RECOVERY_CHECKED
+from tui.session.own_records import RECOVERED_FROM, RECOVERY_CHECKED, RecoveredFrom
 from tui.session.writer import SessionWriter
 from tui.tools.read_only import ReadOnlyGuard
 from tui.tools.registry import ToolRegistry
@@ -27,15 +26,15 @@ class FreshStart:
     """The last event of the original that the summary knows of."""
     cwd: str = ""
     """The folder of the original; empty for the one the program runs in."""
+    path: str = ""
+    """The log of the original, where it is known."""
+    checkpoint: bool = False
+    """The original is sound and is left on purpose."""
 
     def record(self, writer: SessionWriter) -> None:
         """Write into a new log what it goes on from. Raises SessionWriteError."""
-        data: dict[str, Any] = {}
-        if self.session:
-            data["sessionId"] = self.session
-        if self.seq is not None:
-            data["seq"] = self.seq
-        writer.append(RECOVERED_FROM, data, ignorable=True)
+        origin = RecoveredFrom(session=self.session, seq=self.seq, path=self.path, checkpoint=self.checkpoint)
+        writer.append(RECOVERED_FROM, origin.to_json(), ignorable=True)
 
 
 class FirstCheck:

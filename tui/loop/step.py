@@ -28,7 +28,7 @@ from tui.loop.messages import Message, is_prompt, system_message, text_of
 from tui.loop.prompt import AssembledPrompt, PromptContext, reconcile, render_contexts
 from tui.loop.recovery import RetryCount, recover
 from tui.loop.state import Loop
-from tui.loop.title import first_words
+from tui.loop.title import first_title
 from tui.loop.tool_batch import run_calls
 from tui.session.cancel import CancelSignal
 from tui.session.tool_definition import ToolDefinition
@@ -256,7 +256,7 @@ class Step:
     def _write_title(self, prompt_seq: int | None) -> None:
         if prompt_seq is None or not self._loop.options.write_title or self._writer.state.title is not None:
             return
-        title = first_words(text_of(self._writer.events.event(prompt_seq).data))
+        title = first_title(text_of(self._writer.events.event(prompt_seq).data))
         if title:
             data = {"title": title, "messageSeqs": [prompt_seq], "source": {"kind": "fallback"}}
             self._writer.append("session/title", data)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 MAX_WORDS: Final = 5
 MAX_BYTES: Final = 40
 MAX_TITLE_BYTES: Final = 80
+
+_HEADING: Final = re.compile(r"\s*#{1,6}[ \t]+(?P<title>[^\r\n]*?)[ \t#]*(?:[\r\n]|$)")
+_ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
 def one_line(text: str) -> str:
@@ -19,6 +23,17 @@ def first_words(text: str) -> str:
     """Return a title of at most 5 words and 40 UTF-8 bytes on one line; empty if the text has no words."""
     clean = "".join(char if char.isprintable() else " " for char in text[:1_000])
     return _cut(" ".join(clean.split()[:MAX_WORDS]), MAX_BYTES)
+
+
+def heading(text: str) -> str:
+    """Return the Markdown heading that a text begins with, as a title; empty if it begins with none."""
+    found = _HEADING.match(text[:1_000])
+    return one_line(_ESCAPE.sub(r"\1", found["title"])) if found is not None else ""
+
+
+def first_title(text: str) -> str:
+    """Return what a session is called after its first prompt; empty if that has no words."""
+    return heading(text) or first_words(text)
 
 
 def _cut(text: str, size: int) -> str:

@@ -12,7 +12,7 @@ import msgspec
 
 from tui.nodes.notices import HeaderNotice, ToolNotice
 from tui.session.damage import Damage
-from tui.session.own_records import Downgrade, downgrade_of
+from tui.session.own_records import Downgrade, Recovery, downgrade_of, recovery_of
 
 
 class ChatNode(msgspec.Struct, frozen=True, kw_only=True):
@@ -349,6 +349,11 @@ class UnknownNode(ChatNode, frozen=True, kw_only=True):
     def downgrade(self) -> Downgrade | None:
         """What it tells if it is our own record of a route that refused tool changes."""
         return downgrade_of(self.type, self.data, ignorable=self.ignorable)
+
+    @property
+    def recovery(self) -> Recovery | None:
+        """What it tells if it is our own record of a session that goes on from a summary."""
+        return recovery_of(self.type, self.data, ignorable=self.ignorable)
 
 
 class DamageNode(ChatNode, frozen=True, kw_only=True):

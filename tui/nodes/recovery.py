@@ -1,7 +1,8 @@
 """A draft of what a session was about, from its log alone: for a fresh session that goes on with the work.
 
 Facts with the events they come from; a person corrects them before anything is done. What a tool did
-to the outside is not in a log, so every call that may have changed something is listed.
+to the outside is not in a log, so every call that may have changed something is listed. What looks like a
+secret is masked, because the draft is made to be handed on.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from tui.nodes.masking import masked
 from tui.nodes.reading import Reading
 from tui.session.events import Event
 from tui.session.json_text import well_formed
@@ -19,7 +21,10 @@ from tui.session.json_value import as_array, as_object, as_text
 from tui.session.surface import message_of
 
 _TEXT: Final = 600
+_MORE: Final = 200
+"""Characters that are looked at beyond what is shown, so that no secret is cut in two before it is known."""
 _LISTED: Final = 40
+_EFFECTS: Final = 200
 _FILES: Final = 60
 _PATH_KEYS: Final = frozenset(
     (
@@ -104,6 +109,8 @@ class RecoveryDraft(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[FileUse, ...]
     tests: tuple[Effect, ...]
     effects: tuple[Effect, ...]
+    older_effects: int
+    """How many more there are, older than those."""
     answer: Item | None
     """The latest answer."""
 
@@ -145,7 +152,7 @@ def _read_out(reading: Reading, fold: _Draft) -> RecoveryDraft:
     last = next((seq for row in range(len(log) - 1, -1, -1) if (seq := log.seq(row)) >= 0), -1)
     return RecoveryDraft(
         session=log.header.id,
-        title=reading.title,
+        title=masked(reading.title),
         cwd=log.header.cwd or "",
         path=well_formed(str(log.path.absolute())),
         last_seq=last,
@@ -158,7 +165,8 @@ def _read_out(reading: Reading, fold: _Draft) -> RecoveryDraft:
         open=fold.open(),
         files=fold.files(),
         tests=tuple(fold.tests.values())[-_LISTED:],
-        effects=tuple(fold.effects.values())[-_LISTED:],
+        effects=tuple(fold.effects.values())[-_EFFECTS:],
+        older_effects=max(0, len(fold.effects) - _EFFECTS),
         answer=fold.answer,
     )
 
@@ -213,7 +221,7 @@ class _Draft:
                 self._goal(event, data)
             case "compaction/summary":
                 texts = (as_text(as_object(block).get("text")) for block in as_array(data.get("summary")))
-                self.summary = Item(text="\n".join(texts)[: 8 * _TEXT], seq=event.seq)
+                self.summary = Item(text=masked("\n".join(texts)[: 8 * _TEXT]), seq=event.seq)
             case "agent/inbox/spliced":
                 self._spliced(event, data)
             case _:
@@ -236,7 +244,7 @@ class _Draft:
     def done(self) -> tuple[Item, ...]:
         """Finished to-do items, else what was asked in turns that were answered."""
         items = [
-            Item(text=content, seq=self._todos_seq)
+            Item(text=_short(content), seq=self._todos_seq)
             for content, status in self._todos
             if status == "completed"
         ]
@@ -248,7 +256,7 @@ class _Draft:
     def open(self) -> tuple[Item, ...]:
         """To-do items that are not finished, prompts that were never answered, and those that wait."""
         items = [
-            Item(text=content, seq=self._todos_seq, note=status)
+            Item(text=_short(content), seq=self._todos_seq, note=status)
             for content, status in self._todos
             if status != "completed"
         ]
@@ -280,7 +288,7 @@ class _Draft:
         text = _text(message_of(event))
         if not text:
             return
-        self.answer = Item(text=text[-8 * _TEXT :], seq=event.seq)
+        self.answer = Item(text=masked(text[-8 * _TEXT - _MORE :])[-8 * _TEXT :], seq=event.seq)
         if self._turns:
             self._turns[-1].answer = Item(text=_short(text), seq=event.seq)
 
@@ -342,7 +350,10 @@ def _text(message: dict[str, Any]) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _TEXT else text[: _TEXT - 1] + "…"
+    shown = masked(text[: _TEXT + _MORE])
+    if len(text) <= _TEXT + _MORE and len(shown) <= _TEXT:
+        return shown
+    return shown[: _TEXT - 1] + "…"
 
 
 def _object(arguments: str) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from tui.session.damage import Damage
 from tui.session.events import Event
 from tui.session.json_text import compact
 from tui.session.json_value import as_array, as_count, as_object, as_text
-from tui.session.own_records import Downgrade, downgrade_of
+from tui.session.own_records import Downgrade, Recovery, downgrade_of, recovery_of
 from tui.session.stream import finish, first_delta_ms
 
 KIND_NAMES: dict[RowKind, str] = {kind: kind.public_name for kind in RowKind}
@@ -80,6 +80,8 @@ class TrajectoryRow(msgspec.Struct, frozen=True, kw_only=True):
     system_change: SystemChange | None = None
     downgrade: Downgrade | None = None
     """That a route is sent full definitions in place of tool changes, or no more."""
+    recovery: Recovery | None = None
+    """That the session goes on from a summary, or that its first check was confirmed."""
     damage: Damage | None = None
     """The fault that the row stands for, or that its record has."""
     repeated: bool = False
@@ -360,11 +362,13 @@ def _unknown(reading: Reading, index: int) -> TrajectoryRow:
     event = _event_of(reading, index)
     record = reading.log.unknown(event.row)
     downgrade = downgrade_of(event.type, event.data, ignorable=event.ignorable)
+    recovery = recovery_of(event.type, event.data, ignorable=event.ignorable)
     return TrajectoryRow(
         **_base(reading, index),
         title=record.type_name if record is not None else event.type,
-        gist="" if downgrade is not None else _short(event_gist(event)),
+        gist="" if downgrade or recovery else _short(event_gist(event)),
         downgrade=downgrade,
+        recovery=recovery,
         ignorable=record.ignorable if record is not None else event.ignorable,
         known=record.known if record is not None else False,
     )
