@@ -14,7 +14,7 @@ from tui.llm.route import ToolUpdateMode
 from tui.llm.route_book import RouteBook
 from tui.nodes.reading import Reading
 from tui.nodes.request_diff import Prefix, lenses, prefix_of
-from tui.nodes.request_projection import MODES, doubts, own_mode, project
+from tui.nodes.request_projection import MODES, Sent, doubts, project, sent_as
 from tui.nodes.request_table import RequestTable
 from tui.nodes.requests import INSTRUCTION, RecordedRequest, Requests
 from tui.session.surface import Surface, derive_messages
@@ -277,7 +277,7 @@ def test_a_plain_request_is_exact_under_every_kind_of_route() -> None:
     requests = Requests(reading_of("many-tools-changed"))
     for request in requests.walk():
         for mode in MODES:
-            assert doubts(requests, project(request, mode), "addition-only") == ()
+            assert doubts(requests, project(request, mode), Sent("addition-only")) == ()
 
 
 def test_later_prompts_make_the_other_kinds_of_routes_approximate(tmp_path: Path) -> None:
@@ -285,9 +285,9 @@ def test_later_prompts_make_the_other_kinds_of_routes_approximate(tmp_path: Path
     builder.turn().system("You keep the fern.").user("two").answer("b").end()
     requests = requests_of(builder, tmp_path)
     last = requests.request(2)
-    assert doubts(requests, project(last, "addition-only"), "addition-only") == ()
-    assert doubts(requests, project(last, "in-history"), "addition-only") == ()
-    assert doubts(requests, project(last, None), "addition-only") == ("later-prompt",)
+    assert doubts(requests, project(last, "addition-only"), Sent("addition-only")) == ()
+    assert doubts(requests, project(last, "in-history"), Sent("addition-only")) == ()
+    assert doubts(requests, project(last, None), Sent("addition-only")) == ("later-prompt",)
 
 
 def test_a_damaged_log_says_so(tmp_path: Path) -> None:
@@ -311,7 +311,8 @@ def test_a_route_that_refused_is_told_by_its_record(tmp_path: Path) -> None:
     builder.event("plugin:dsh-tui/tool-update-downgrade", record, ignorable=True).answer("b").end()
     requests = requests_of(builder, tmp_path)
     # A name that no catalogue knows: what the record says is all there is, for the time before it too.
-    modes = [own_mode(RouteBook(), request) for request in requests.walk()]
+    told = [sent_as(RouteBook(), request) for request in requests.walk()]
+    modes = [(sent.mode, sent.source) for sent in told]
     assert modes == [("in-history", "catalog"), ("in-history", "catalog"), (None, "catalog")]
     refused, answered = (project(requests.request(n), mode) for n, (mode, _) in enumerate(modes[1:], 2))
     assert refused.deferred == ["poke"]
@@ -324,6 +325,6 @@ def test_prompts_gathered_on_a_route_without_tool_mode_make_the_others_approxima
     builder.turn().system("You keep both.", **builder.replace(head, head, [head])).user("two")
     requests = requests_of(builder.tools("peek", "poke", startsSeries=True).answer("b").end(), tmp_path)
     last = requests.request(2)
-    assert doubts(requests, project(last, None), None) == ()
-    assert doubts(requests, project(last, "in-history"), None) == ("other-series",)
-    assert doubts(requests, project(last, None), "addition-only") == ()
+    assert doubts(requests, project(last, None), Sent(None)) == ()
+    assert doubts(requests, project(last, "in-history"), Sent(None)) == ("other-series",)
+    assert doubts(requests, project(last, None), Sent("addition-only")) == ()

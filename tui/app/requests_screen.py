@@ -21,7 +21,7 @@ from tui.app.view_jump import SessionView, ViewJump
 from tui.blocks.clean import clean_line
 from tui.blocks.json_view import json_lines
 from tui.blocks.layout import Layout, hidden_row
-from tui.blocks.lens_layout import lens_lines
+from tui.blocks.lens_layout import doubt_lines, lens_lines
 from tui.blocks.request_difference import difference_lines
 from tui.blocks.requests_layout import heading_line
 from tui.blocks.text import EMPTY, Line, Span, line, plain
@@ -35,8 +35,8 @@ from tui.llm.route_book import RouteBook
 from tui.llm.wire import beta_header
 from tui.nodes.live import LiveReading
 from tui.nodes.reading import Reading
-from tui.nodes.request_diff import changes_tools, lenses
-from tui.nodes.request_projection import MODES, Doubt, doubts, project
+from tui.nodes.request_diff import changes_tools, lens_of
+from tui.nodes.request_projection import MODES, Doubt, ProjectedRequest, doubts, project
 from tui.nodes.request_table import RequestTable
 from tui.nodes.requests import RequestPlace, Requests
 
@@ -231,22 +231,36 @@ class RequestsScreen(Screen[ViewJump]):
         row, found = table.row(n), table.lenses(n)
         before, now = table.pair(n)
         doubted: dict[ToolUpdateMode, Sequence[Doubt]] = {
-            mode: doubts(table.requests, found[mode].projected, row.mode) for mode in MODES
+            mode: doubts(table.requests, found[mode].projected, row.sent) for mode in MODES
         }
         return lens_lines(
             row, found, doubted, layout, chosen=self.mode, changes_tools=changes_tools(before, now)
         )
 
     def _difference(self, layout: Layout) -> list[Line]:
-        table, n, mode = self.table, self.number, self.mode
-        before, now = table.pair(n, self._base if self._base != n else None)
-        earlier = project(before, mode) if before is not None else None
-        lens = lenses(table.requests, before, now, (mode,))[mode]
-        return difference_lines(table.row(n), earlier, lens, layout)
+        table, n = self.table, self.number
+        base = self._base if self._base != n else None
+        if self._mode == "recorded":
+            earlier, lens = table.compared(n, base)
+        else:
+            before, now = table.pair(n, base)
+            earlier = project(before, self._mode) if before is not None else None
+            lens = lens_of(table.requests, earlier, project(now, self._mode))
+        rows = difference_lines(table.row(n), earlier, lens, layout)
+        return [*rows, *self._doubts(lens.projected, layout)]
+
+    @property
+    def _shown(self) -> ProjectedRequest:
+        """The selected request as the kind of route in force is sent it."""
+        request = self.table.requests.request(self.number)
+        return self.table.as_sent(request) if self._mode == "recorded" else project(request, self._mode)
+
+    def _doubts(self, shown: ProjectedRequest, layout: Layout) -> list[Line]:
+        row = self.table.row(self.number)
+        return doubt_lines(doubts(self.table.requests, shown, row.sent), layout)
 
     def _body(self, layout: Layout) -> list[Line]:
-        tr = layout.tr
-        shown = self.table.lenses(self.number)[self.mode].projected
+        tr, shown = layout.tr, self._shown
         try:
             body = body_of(self.table.book, shown, self.reading.log.path)
         except LlmFailure as failure:
@@ -256,9 +270,10 @@ class RequestsScreen(Screen[ViewJump]):
             return wrap([Span(text, "warning")], layout.width)
         known = self.table.book.route(shown.request.provider, shown.request.model)
         beta = beta_header(body, route_of(known, shown))
-        rows: list[Line] = []
+        rows = self._doubts(shown, layout)
+        rows = [*rows[1:], EMPTY] if rows else []
         if beta is not None:
-            rows = [line(Span("anthropic-beta: ", "muted"), Span(beta, "text")), EMPTY]
+            rows += [line(Span("anthropic-beta: ", "muted"), Span(beta, "text")), EMPTY]
         rows += json_lines(body, layout.width, BODY_ROWS)
         return rows if len(rows) < BODY_ROWS else [*rows[: BODY_ROWS - 1], hidden_row(layout, 0, indent=0)]
 
@@ -267,9 +282,8 @@ class RequestsScreen(Screen[ViewJump]):
         if not self.number:
             return ""
         if self.tab == "body":
-            shown = self.table.lenses(self.number)[self.mode].projected
             try:
-                body = body_of(self.table.book, shown, self.reading.log.path)
+                body = body_of(self.table.book, self._shown, self.reading.log.path)
             except LlmFailure:
                 return ""
             return json.dumps(body, ensure_ascii=False, indent=2)

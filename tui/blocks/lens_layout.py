@@ -12,6 +12,7 @@ from tui.blocks.text import EMPTY, Line, Span, line, to_ascii
 from tui.blocks.wording_requests import (
     causes_text,
     doubt_text,
+    fallback_sentence,
     kept_text,
     mode_name,
     mode_text,
@@ -68,6 +69,8 @@ def lens_lines(
         rows += table(body, titles, layout.width, border="none")
         rows.append(EMPTY)
     rows += _provider(row, lenses, layout)
+    if row.prefix.fell_back:
+        rows += [EMPTY, *wrap([Span(fallback_sentence(tr), "warning")], layout.width)]
     if changes_tools:
         rows += [EMPTY, *_cost(row, lenses, layout)]
     rows += _notes(doubts, layout)
@@ -228,6 +231,12 @@ def _cost(row: RequestRow, lenses: Mapping[ToolUpdateMode, Lens], layout: Layout
         )
     sign = Span("⊕ ", "accent")
     return wrap([Span(text, "text")], layout.width, indent=[sign], subsequent_indent=[Span("  ")])
+
+
+def doubt_lines(doubts: Sequence[Doubt], layout: Layout) -> list[Line]:
+    """Why one request is approximate, after an empty row; nothing where it is exact."""
+    rows = _notes(dict.fromkeys(MODES, doubts), layout)
+    return [to_ascii(line(*plain_signs(layout, each.spans))) for each in rows] if layout.ascii else rows
 
 
 def _notes(doubts: Doubts, layout: Layout) -> list[Line]:

@@ -12,7 +12,7 @@ from tui.blocks.glyphs import mark
 from tui.blocks.layout import Layout, hidden_row, indented, plain_signs
 from tui.blocks.text import EMPTY, Line, Span, crop, line, to_ascii
 from tui.blocks.wording_names import tool_title
-from tui.blocks.wording_requests import cause_sentence, kept_text, mode_name, part_name, place_text
+from tui.blocks.wording_requests import cause_sentences, kept_text, mode_name, part_name, place_text
 from tui.blocks.wrap import wrap
 from tui.nodes.request_diff import Lens, common_messages
 from tui.nodes.request_projection import ProjectedRequest
@@ -59,9 +59,9 @@ def _summary(row: RequestRow, before: ProjectedRequest | None, lens: Lens, layou
             where=part_name(tr, prefix.broken_at),
         )
         rows += wrap([Span(kept, "warning")], layout.width)
-    for cause in prefix.causes:
+    for sentence in cause_sentences(tr, prefix):
         sign = Span("• ", "warning")
-        text = Span(cause_sentence(tr, cause), "text")
+        text = Span(sentence, "text")
         rows += wrap([text], layout.width, indent=[sign], subsequent_indent=[Span("  ")])
     told = tr.t(
         "Estimated: {kept} tok up to the first difference, {rest} tok after it, {lost} tok of the request "

@@ -53,6 +53,10 @@ _DOUBTS: Final[Mapping[Doubt, str]] = {
     "later-prompt": N_("later system prompts were written for the recorded kind of route"),
     "other-series": N_("a series began because of how the recorded kind of route changes its prompt"),
     "only-deferred": N_("all declarations are deferred, which providers refuse"),
+    "another-try": N_(
+        "it followed a refusal at once, as a try with full definitions does, "
+        "and the log does not tell what it held"
+    ),
 }
 _SOURCES: Final[Mapping[ModeSource, str]] = {
     "catalog": N_("{mode} (catalogue)"),
@@ -76,9 +80,17 @@ def cause_name(tr: Translator, cause: Cause) -> str:
     return tr.t(_CAUSES[cause])
 
 
-def cause_sentence(tr: Translator, cause: Cause) -> str:
-    """A cause explained."""
-    return tr.t(_CAUSE_SENTENCES[cause])
+def cause_sentences(tr: Translator, prefix: Prefix) -> list[str]:
+    """All causes explained, a sentence each."""
+    told = [] if prefix.only_fell_back else [tr.t(_CAUSE_SENTENCES[cause]) for cause in prefix.causes]
+    if prefix.fell_back:
+        told.append(fallback_sentence(tr))
+    return told
+
+
+def fallback_sentence(tr: Translator) -> str:
+    """That a route is sent full definitions from here on."""
+    return tr.t("The route refuses tool changes: all active tools are declared in full from here on.")
 
 
 def part_name(tr: Translator, part: Part) -> str:
@@ -93,7 +105,10 @@ def doubt_text(tr: Translator, doubt: Doubt) -> str:
 
 def causes_text(tr: Translator, prefix: Prefix) -> str:
     """All causes in a few words; empty where the request before is kept whole."""
-    return tr.join([cause_name(tr, cause) for cause in prefix.causes])
+    told = [] if prefix.only_fell_back else [cause_name(tr, cause) for cause in prefix.causes]
+    if prefix.fell_back:
+        told.append(tr.t("fall-back to full definitions"))
+    return tr.join(told)
 
 
 def kept_text(tr: Translator, prefix: Prefix, messages: int) -> str:

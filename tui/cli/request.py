@@ -10,11 +10,10 @@ from tui.cli.run import OK, Refused, Run
 from tui.cli.session_reading import found, read
 from tui.export.json_text import json_of, write_document
 from tui.export.output import utf8_writer
-from tui.export.request_wire import body_of, mode_of
+from tui.export.request_wire import body_of, shown_as
 from tui.export.requests_json import request_member
 from tui.export.session_facts import session_member
 from tui.llm.failure import LlmFailure
-from tui.nodes.request_projection import project
 from tui.nodes.requests import Requests
 
 NO_SUCH_REQUEST: Final = 3
@@ -33,20 +32,18 @@ def request(run: Run) -> int:
         sentence = run.tr.t("There is no request {number}: {there_are}.", number=number, there_are=there_are)
         raise Refused(sentence, status=NO_SUCH_REQUEST)
     book = route_book(run)
-    recorded = requests.request(number)
-    mode, source = mode_of(book, recorded, run.options.get("mode", "recorded"))
-    shown = project(recorded, mode)
+    shown = shown_as(book, requests.request(number), run.options.get("mode", "recorded"))
     write = utf8_writer(sys.stdout)
     if not run.options.get("wire"):
         write_document(
             write,
             "request",
-            {"session": session_member(reading), **request_member(book, requests, shown, source)},
+            {"session": session_member(reading), **request_member(book, requests, shown)},
             {},
         )
         return OK
     try:
-        write(json_of(body_of(book, shown, session.path)) + "\n")
+        write(json_of(body_of(book, shown.projected, session.path)) + "\n")
     except LlmFailure as failure:
         reason = run.tr.t(
             "Request {number} has no form on this route: {reason}.", number=number, reason=failure.message

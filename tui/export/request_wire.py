@@ -6,37 +6,35 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tui.llm.content import ImageSource
 from tui.llm.request import CallConfig
-from tui.llm.route import Route, ToolUpdateMode
+from tui.llm.route import Route
 from tui.llm.route_book import KnownRoute, ModeSource, RouteBook
 from tui.llm.wire import wire_body
-from tui.nodes.request_projection import ProjectedRequest, own_mode, project
+from tui.nodes.request_projection import MODES, ProjectedRequest, Sent, project, project_sent, sent_as
 from tui.nodes.requests import RecordedRequest
 from tui.session.json_value import as_text
 from tui.session.naming import SESSIONS
 
 
-def mode_of(
-    book: RouteBook, request: RecordedRequest, chosen: ToolUpdateMode | str = "recorded"
-) -> tuple[ToolUpdateMode, ModeSource]:
-    """Return the mode to show a request under, and how it is known; `recorded` means its own route's."""
-    if chosen == "none" or chosen is None:
-        return None, "option"
-    if chosen == "addition-only":
-        return "addition-only", "option"
-    if chosen == "in-history":
-        return "in-history", "option"
-    return own_mode(book, request)
+class Shown(NamedTuple):
+    """A request as it is shown: under the mode of its own route, or under a chosen one."""
+
+    projected: ProjectedRequest
+    source: ModeSource
+    sent: Sent
+    """How its own route was sent it."""
 
 
-def projected(
-    book: RouteBook, request: RecordedRequest, chosen: ToolUpdateMode | str = "recorded"
-) -> ProjectedRequest:
-    """Return a request as it is shown under a mode."""
-    return project(request, mode_of(book, request, chosen)[0])
+def shown_as(book: RouteBook, request: RecordedRequest, chosen: str = "recorded") -> Shown:
+    """Return a request under a mode by its name; `recorded` means as its own route was sent it."""
+    sent = sent_as(book, request)
+    for mode in MODES:
+        if chosen == (mode or "none"):
+            return Shown(project(request, mode), "option", sent)
+    return Shown(project_sent(request, sent), sent.source, sent)
 
 
 def body_of(book: RouteBook, request: ProjectedRequest, log: Path) -> dict[str, Any]:

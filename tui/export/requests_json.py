@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from tui.export.json_text import named, present
-from tui.export.request_wire import mode_of
+from tui.export.request_wire import Shown, shown_as
 from tui.export.trajectory_json import usage_entry
-from tui.llm.route import ToolUpdateMode
 from tui.llm.route_book import RouteBook
 from tui.nodes.reading import Reading
 from tui.nodes.request_diff import Prefix, prefix_of
-from tui.nodes.request_projection import ProjectedRequest, doubts, project
-from tui.nodes.requests import RecordedRequest, Requests
+from tui.nodes.request_projection import ProjectedRequest, doubts
+from tui.nodes.requests import Requests
 from tui.nodes.trajectory import trajectory_row
 
 NO_MODE = "none"
@@ -24,33 +23,30 @@ def request_entries(reading: Reading, book: RouteBook) -> Iterator[dict[str, Any
     requests = Requests(reading)
     before: ProjectedRequest | None = None
     for request in requests.walk():
-        mode, source = mode_of(book, request)
-        now = project(request, mode)
+        now, source, sent = shown_as(book, request)
         row = trajectory_row(reading, request.place.index)
         yield {
-            **_head(book, request, mode, source),
+            **_head(book, now, source),
             "messages": len(now.messages),
             "declared": now.declared,
             "deferred": now.deferred,
             **present(usage=usage_entry(row.usage) if row.usage is not None else None),
             "prefix": prefix_entry(prefix_of(requests, before, now)),
             **named(kind=request.place.kind, status=row.status, error_code=row.error_code),
-            **named(approximate=list(doubts(requests, now, mode))),
+            **named(approximate=list(doubts(requests, now, sent))),
         }
         before = now
 
 
-def request_member(
-    book: RouteBook, requests: Requests, request: ProjectedRequest, source: str
-) -> dict[str, Any]:
+def request_member(book: RouteBook, requests: Requests, shown: Shown) -> dict[str, Any]:
     """Return one request as a route is sent it, with what is said of it beside that."""
-    recorded = request.request
-    own, _ = mode_of(book, recorded)
+    projected = shown.projected
+    tools = projected.tools
     return {
-        **_head(book, recorded, request.mode, source),
-        **named(approximate=list(doubts(requests, request, own))),
-        "messages": request.messages,
-        **present(tools=[tool.to_json() for tool in request.tools] if request.tools is not None else None),
+        **_head(book, projected, shown.source),
+        **named(approximate=list(doubts(requests, projected, shown.sent))),
+        "messages": projected.messages,
+        **present(tools=[tool.to_json() for tool in tools] if tools is not None else None),
     }
 
 
@@ -63,7 +59,8 @@ def prefix_entry(prefix: Prefix) -> dict[str, Any]:
     }
 
 
-def _head(book: RouteBook, request: RecordedRequest, mode: ToolUpdateMode, source: str) -> dict[str, Any]:
+def _head(book: RouteBook, projected: ProjectedRequest, source: str) -> dict[str, Any]:
+    request, mode = projected.request, projected.mode
     place = request.place
     endpoint = book.route(request.provider, request.model).route.endpoint
     return {

@@ -11,7 +11,7 @@ from tui.blocks.requests_layout import columns_for, heading_line, request_line
 from tui.blocks.text import Line, Span, line
 from tui.blocks.wording_names import name_text, status_text
 from tui.blocks.wording_requests import (
-    cause_sentence,
+    cause_sentences,
     doubt_text,
     kept_text,
     mode_text,
@@ -22,7 +22,7 @@ from tui.export.sections import Item, Items, Section
 from tui.i18n import Translator
 from tui.llm.route_book import RouteBook
 from tui.nodes.reading import Reading
-from tui.nodes.request_projection import doubts, project
+from tui.nodes.request_projection import doubts
 from tui.nodes.request_table import RequestRow, RequestTable
 from tui.nodes.requests import Requests
 
@@ -36,11 +36,10 @@ def requests_sections(
     table = RequestTable(Requests(reading), book)
     for n in range(max(first, 1), len(table) + 1):
         row = table.row(n)
-        _, request = table.pair(n)
-        told = [
-            Item("warning" if row.prefix.broken_at else "", cause_sentence(tr, c)) for c in row.prefix.causes
-        ]
-        for doubt in doubts(table.requests, project(request, row.mode), row.mode):
+        sent = table.as_sent(table.requests.request(n))
+        role = "warning" if row.prefix.broken_at else ""
+        told = [Item(role, sentence) for sentence in cause_sentences(tr, row.prefix)]
+        for doubt in doubts(table.requests, sent, row.sent):
             told.append(Item("", tr.t("Approximate: {reason}.", reason=doubt_text(tr, doubt))))
         yield Section(
             glyph=row.status if row.status in ("failed", "interrupted", "truncated") else "assistant",

@@ -52,6 +52,10 @@ class Prefix:
     """The first part that differs; None where the request before is kept whole, and for the first one."""
     causes: tuple[Cause, ...]
     """Why it is not kept whole, in the order of `CAUSES`; empty where it is."""
+    fell_back: bool = False
+    """Full definitions take the place of tool changes that the route refused, which breaks it too."""
+    only_fell_back: bool = False
+    """Nothing else explains it; `causes` has the nearest that its closed list knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +82,22 @@ def prefix_of(requests: Requests, before: ProjectedRequest | None, now: Projecte
     kept, broken_at = _common(before, now)
     if broken_at is None:
         return Prefix(kept, None, ())
-    found = set(_causes(requests, before, now))
-    if not found:
+    found = set[Cause](_causes(requests, before, now))
+    fell_back = falls_back(before, now)
+    is_unexplained = not found
+    if is_unexplained:
         # Nothing was recorded that explains it: what is left is what was done to the surface.
-        found.add("surface" if broken_at == "messages" else "tools-changed")
-    return Prefix(kept, broken_at, tuple(cause for cause in CAUSES if cause in found))
+        is_surface = broken_at == "messages" and not fell_back
+        found.add("surface" if is_surface else "tools-changed")
+    causes: tuple[Cause, ...] = tuple(cause for cause in CAUSES if cause in found)
+    return Prefix(kept, broken_at, causes, fell_back, only_fell_back=fell_back and is_unexplained)
+
+
+def falls_back(before: ProjectedRequest, now: ProjectedRequest) -> bool:
+    """Tell whether one route, which took tool changes in the request before, is sent full definitions."""
+    earlier, later = before.request, now.request
+    same = (earlier.provider, earlier.model) == (later.provider, later.model)
+    return same and before.mode is not None and now.mode is None
 
 
 def tokens_of(before: ProjectedRequest | None, now: ProjectedRequest, prefix: Prefix) -> Tokens:
@@ -131,11 +146,15 @@ def lenses(
     """Return a request under each mode, compared with the request before under the same mode."""
     found: dict[ToolUpdateMode, Lens] = {}
     for mode in modes:
-        projected = project(now, mode)
         earlier = project(before, mode) if before is not None else None
-        prefix = prefix_of(requests, earlier, projected)
-        found[mode] = Lens(projected, prefix, tokens_of(earlier, projected, prefix))
+        found[mode] = lens_of(requests, earlier, project(now, mode))
     return found
+
+
+def lens_of(requests: Requests, before: ProjectedRequest | None, now: ProjectedRequest) -> Lens:
+    """Return a request beside another one."""
+    prefix = prefix_of(requests, before, now)
+    return Lens(now, prefix, tokens_of(before, now, prefix))
 
 
 def changes_tools(before: RecordedRequest | None, now: RecordedRequest) -> bool:

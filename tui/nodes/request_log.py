@@ -8,15 +8,15 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections import OrderedDict
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final
 
 import msgspec
 
+from tui.nodes.dated import Dated
+from tui.nodes.fallbacks import Fallbacks
 from tui.nodes.reading import Reading
 from tui.session.events import SURFACE_TYPES, Event
 from tui.session.json_value import as_array, as_count, as_object
-from tui.session.log import UNKNOWN_CODE
-from tui.session.own_records import TOOL_UPDATE_DOWNGRADE, Downgrade, downgrade_of
 from tui.session.records import CODES
 from tui.session.request_header import (
     RequestContext,
@@ -40,8 +40,6 @@ _USER: Final = CODES["user/message"]
 _CHECKPOINT: Final = "compact-checkpoint"
 _KEPT_BYTES: Final = 32 << 20
 
-_Fact = TypeVar("_Fact")
-
 
 class _Inner(msgspec.Struct):
     message: dict[str, Any]
@@ -53,30 +51,6 @@ class _Wrapped(msgspec.Struct):
 
 class _Bare(msgspec.Struct):
     data: dict[str, Any]
-
-
-class Dated(Generic[_Fact]):
-    """Facts by the row that states them; the last one before a row is in force there."""
-
-    __slots__ = ("facts", "rows")
-
-    def __init__(self) -> None:
-        self.rows = array("L")
-        self.facts: list[_Fact] = []
-
-    def add(self, row: int, fact: _Fact) -> None:
-        """Add a fact; rows come in ascending order."""
-        self.rows.append(row)
-        self.facts.append(fact)
-
-    def before(self, row: int) -> _Fact | None:
-        """Return the fact in force at a row, which does not count itself."""
-        at = bisect_left(self.rows, row)
-        return self.facts[at - 1] if at else None
-
-    def between(self, after: int, row: int) -> list[_Fact]:
-        """Return the facts from a row to another one, which does not count itself."""
-        return self.facts[bisect_left(self.rows, after) : bisect_left(self.rows, row)]
 
 
 class RequestLog:
@@ -92,8 +66,7 @@ class RequestLog:
         self.histories: Dated[ToolHistory] = Dated()
         self.offloads: Dated[dict[int, frozenset[int]]] = Dated()
         """After each `image/offload` the indexes of offloaded images by seq of their message."""
-        self.modes: dict[tuple[str, str], Dated[Downgrade]] = {}
-        """What records of ours tell of a route's mode, by provider and model."""
+        self.fallbacks = Fallbacks(reading.log)
         self._fold = ToolHistoryFold(pool=reading.tools.history.pool)
         self._messages: OrderedDict[int, Message] = OrderedDict()
         self._kept_bytes = 0
@@ -118,19 +91,10 @@ class RequestLog:
             elif code == _CONTEXT:
                 event = log.event(row)
                 self.contexts.add(row, parse_request_context(event.seq, event.data))
-            elif code == UNKNOWN_CODE:
-                self._own_record(row)
             elif code == _OFFLOAD:
                 self._offload(log.event(row))
         self._seen = len(types)
-
-    def told_mode(self, provider: str, model: str, row: int) -> str | None:
-        """Return the tool update mode that a record of ours tells of a route at a row; None if none does."""
-        told = self.modes.get((provider, model))
-        if told is None:
-            return None
-        before = told.before(row)
-        return before.now if before is not None else told.facts[0].before
+        self.fallbacks.extend()
 
     def nodes_before(self, row: int) -> int:
         """Return how many nodes had been added before a row."""
@@ -197,15 +161,6 @@ class RequestLog:
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             data = as_object(log.event(row).data)
             return data if is_user else as_object(data.get("message"))
-
-    def _own_record(self, row: int) -> None:
-        unknown = self._reading.log.unknown(row)
-        if unknown is None or unknown.type_name != TOOL_UPDATE_DOWNGRADE:
-            return
-        event = self._reading.log.event(row)
-        record = downgrade_of(event.type, event.data, ignorable=event.ignorable)
-        if record is not None:
-            self.modes.setdefault((record.provider, record.model), Dated()).add(row, record)
 
     def _offload(self, event: Event) -> None:
         known = dict(self.offloads.facts[-1]) if self.offloads.facts else {}

@@ -6,13 +6,14 @@ decided how prompts were changed and when a series began (§2.1), which no other
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final, Literal
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal, NamedTuple
 
 from tui.llm.projection import Message, Tools, declares_only_deferred, project_tool_updates
 from tui.llm.route import ToolUpdateMode
 from tui.llm.route_book import ModeSource, RouteBook
+from tui.nodes.fallbacks import Told
 from tui.nodes.requests import RecordedRequest, Requests
 from tui.session.json_value import as_array, as_object, as_text
 
@@ -29,7 +30,32 @@ Doubt = Literal[
     "later-prompt",
     "other-series",
     "only-deferred",
+    "another-try",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """How a request's own route was sent it."""
+
+    mode: ToolUpdateMode
+    source: ModeSource = "catalog"
+    written_for: ToolUpdateMode | Literal["same"] = "same"
+    """The mode that the log was written under; another one where this is the try after a refusal."""
+    prompts_refused: bool = False
+    """Later prompts were gathered into one before all messages, whatever `request/context` tells."""
+    is_guess: bool = False
+    """It followed a refusal, and no record tells what it was sent as."""
+
+    @property
+    def recorded(self) -> ToolUpdateMode:
+        """The mode that decided how prompts were recorded."""
+        return self.mode if self.written_for == "same" else self.written_for
+
+    @property
+    def is_fallback(self) -> bool:
+        """It is a try after a refusal."""
+        return self.written_for != "same"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,16 +110,64 @@ class ProjectedRequest:
         return text
 
 
-def own_mode(book: RouteBook, request: RecordedRequest) -> tuple[ToolUpdateMode, ModeSource]:
-    """Return the mode that a request's own route took when it was sent, and how that is known.
+def sent_as(book: RouteBook, request: RecordedRequest) -> Sent:
+    """Return how a request's own route was sent it, and how that is known.
 
-    A record in the log, of a route that refused tool changes, tells more than any catalogue.
+    A record in the log, of a route that refused tool changes, tells more than any catalogue. Where a request
+    followed a refusal in the same step, what the loop does then is taken to have been done (§8.2).
     """
+
+    def carries(mode: ToolUpdateMode) -> bool:
+        tried = project(request, mode)
+        return bool(tried.deferred) or any(tried.changes())
+
+    mode, source = known_mode(book, request.provider, request.model, request.told)
+    fallen = fall_back(mode, request.told, carries)
+    prompts_refused = request.told.prompts_refused
+    if fallen.left and fallen.limited and _later_prompts(request):
+        prompts_refused = True
+    if fallen.mode == mode and prompts_refused == request.told.prompts_refused:
+        return Sent(mode, source, prompts_refused=prompts_refused)
+    return Sent(
+        fallen.mode,
+        source if request.told.is_recorded else "assumed",
+        written_for=mode,
+        prompts_refused=prompts_refused,
+        is_guess=not request.told.is_recorded,
+    )
+
+
+def known_mode(book: RouteBook, provider: str, model: str, told: Told) -> tuple[ToolUpdateMode, ModeSource]:
+    """Return the mode in force on a route, by what the log tells, else by what is known of it."""
     for mode in MODES:
-        if request.told_mode == (mode or "none"):
+        if told.mode == (mode or "none"):
             return mode, "catalog"
-    known = book.route(request.provider, request.model)
+    known = book.route(provider, model)
     return known.mode, known.source
+
+
+class Fallen(NamedTuple):
+    """The mode after refusals of the same request in one step."""
+
+    mode: ToolUpdateMode
+    limited: bool
+    """The route is known to refuse what it declares."""
+    left: int
+    """Refusals that are not explained by tool changes."""
+
+
+def fall_back(mode: ToolUpdateMode, told: Told, carries: Callable[[ToolUpdateMode], bool]) -> Fallen:
+    """Return what a mode becomes after the refusals that went before a request; §8.2, "Probe"."""
+    if told.refusals and mode is not None and (told.is_recorded or carries(mode)):
+        return Fallen(None, True, told.refusals - 1)
+    return Fallen(mode, told.mode == "none", told.refusals)
+
+
+def project_sent(request: RecordedRequest, sent: Sent) -> ProjectedRequest:
+    """Return the request as its own route was sent it."""
+    if sent.prompts_refused and request.system_prompt_update is not None:
+        request = replace(request, system_prompt_update=None)
+    return project(request, sent.mode)
 
 
 def project(request: RecordedRequest, mode: ToolUpdateMode) -> ProjectedRequest:
@@ -104,10 +178,10 @@ def project(request: RecordedRequest, mode: ToolUpdateMode) -> ProjectedRequest:
     return ProjectedRequest(request=request, mode=mode, messages=messages, tools=tools)
 
 
-def doubts(requests: Requests, projected: ProjectedRequest, recorded: ToolUpdateMode) -> tuple[Doubt, ...]:
+def doubts(requests: Requests, projected: ProjectedRequest, sent: Sent) -> tuple[Doubt, ...]:
     """Return why the request is approximate under this mode; empty where it is exact.
 
-    `recorded` is the mode that the log was recorded under.
+    `sent` is how its own route was sent it.
     """
     request = projected.request
     found: list[Doubt] = list(request.lacks)
@@ -115,14 +189,17 @@ def doubts(requests: Requests, projected: ProjectedRequest, recorded: ToolUpdate
         found.remove("context")
     if any(as_object(block).get("type") == "image" for m in request.messages for block in _blocks(m)):
         found.append("image-bytes")
-    if (recorded is None) != (projected.mode is None):
+    is_own = projected.mode == sent.mode
+    if (sent.recorded is None) != (projected.mode is None) and not (is_own and sent.is_fallback):
         if _later_prompts(request):
             found.append("later-prompt")
         # Without a tool mode a change of the tools also gathers later prompts, which begins a series.
-        if projected.in_history and recorded is None and _prompt_was_replaced(requests, request):
+        if projected.in_history and sent.recorded is None and _prompt_was_replaced(requests, request):
             found.append("other-series")
     if declares_only_deferred(projected.tools):
         found.append("only-deferred")
+    if is_own and sent.is_guess:
+        found.append("another-try")
     return tuple(found)
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from tui.llm.route import ToolUpdateMode
 from tui.llm.route_book import ModeSource, RouteBook
-from tui.nodes.request_diff import Lens, Prefix, lenses, prefix_of
-from tui.nodes.request_projection import own_mode, project
+from tui.nodes.request_diff import Lens, Prefix, lens_of, lenses, prefix_of
+from tui.nodes.request_projection import ProjectedRequest, Sent, project_sent, sent_as
 from tui.nodes.requests import RecordedRequest, RequestPlace, Requests
 from tui.nodes.trajectory import RowStatus, RowUsage, trajectory_row
 from tui.nodes.trajectory_index import RowFlag
@@ -23,6 +23,8 @@ class RequestRow:
     model: str
     mode: ToolUpdateMode
     source: ModeSource
+    sent: Sent
+    """How it was sent; `mode` and `source` are its."""
     messages: int
     declared: int
     deferred: int
@@ -55,9 +57,12 @@ class RequestTable:
     def row(self, n: int) -> RequestRow:
         """Return a row. Raises IndexError for a number that there is not."""
         known = self._rows.get(n)
-        if known is None or self._is_open(n):
-            known = self._rows[n] = self._made(n)
-        return known
+        if known is not None:
+            return known
+        made = self._made(n)
+        if not self._is_open(n):
+            self._rows[n] = made
+        return made
 
     def pair(self, n: int, base: int | None = None) -> tuple[RecordedRequest | None, RecordedRequest]:
         """Return the request to compare one with, by default the one before it, and that one."""
@@ -65,15 +70,24 @@ class RequestTable:
         before = base if base is not None else n - 1
         return (self.requests.request(before) if before >= 1 else None), now
 
-    def mode(self, request: RecordedRequest) -> ToolUpdateMode:
-        """Return the mode of a request's own route."""
-        return own_mode(self.book, request)[0]
+    def as_sent(self, request: RecordedRequest) -> ProjectedRequest:
+        """Return a request as its own route was sent it."""
+        return project_sent(request, sent_as(self.book, request))
+
+    def compared(self, n: int, base: int | None = None) -> tuple[ProjectedRequest | None, Lens]:
+        """Return the request to compare one with, and that one beside it, each as it was sent."""
+        before, now = self.pair(n, base)
+        earlier = self.as_sent(before) if before is not None else None
+        return earlier, lens_of(self.requests, earlier, self.as_sent(now))
 
     def lenses(self, n: int) -> dict[ToolUpdateMode, Lens]:
         """Return a request under every mode, beside the one before it."""
-        if self._lenses[0] != n or self._is_open(n):
-            self._lenses = (n, lenses(self.requests, *self.pair(n)))
-        return self._lenses[1]
+        if self._lenses[0] == n:
+            return self._lenses[1]
+        found = lenses(self.requests, *self.pair(n))
+        if not self._is_open(n):
+            self._lenses = (n, found)
+        return found
 
     def with_tool_change(self) -> list[int]:
         """Return the numbers of the requests that are the first ones after a change of the tools."""
@@ -105,16 +119,17 @@ class RequestTable:
 
     def _made(self, n: int) -> RequestRow:
         before, now = self.pair(n)
-        mode, source = own_mode(self.book, now)
-        projected = project(now, mode)
-        earlier = project(before, self.mode(before)) if before is not None else None
+        sent = sent_as(self.book, now)
+        projected = project_sent(now, sent)
+        earlier = self.as_sent(before) if before is not None else None
         row = trajectory_row(self.requests.reading, now.place.index)
         return RequestRow(
             place=now.place,
             provider=now.provider,
             model=now.model,
-            mode=mode,
-            source=source,
+            mode=sent.mode,
+            source=sent.source,
+            sent=sent,
             messages=len(projected.messages),
             declared=len(projected.declared),
             deferred=len(projected.deferred),

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from tui.nodes.fallbacks import NOTHING_TOLD, Told
 from tui.nodes.reading import Reading
 from tui.nodes.request_log import Message, RequestLog
 from tui.nodes.trajectory_index import RowFlag, RowKind
@@ -59,8 +60,8 @@ class RecordedRequest:
     """As `request/context` tells; None also where there is none."""
     lacks: tuple[Lack, ...]
     """What it needs and the log does not hold."""
-    told_mode: str | None = None
-    """Its route's tool update mode, where a record of ours tells it: `none` for a route that refused."""
+    told: Told = NOTHING_TOLD
+    """What records of ours and refusals tell of how it was sent."""
     developers: list[int] | None = None
     """Where developer messages stand, if that is known."""
 
@@ -187,7 +188,7 @@ class Requests:
             history=log.histories.before(row) or _NO_HISTORY,
             system_prompt_update=context.system_prompt_update if context is not None else None,
             lacks=tuple(lacks),
-            told_mode=log.told_mode(as_text(config.get("provider")), as_text(config.get("model")), row),
+            told=log.fallbacks.told(as_text(config.get("provider")), as_text(config.get("model")), row),
             developers=developers,
         )
 

@@ -15,12 +15,11 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from tui.llm.route import ToolUpdateMode
 from tui.llm.route_book import ModeSource, RouteBook
+from tui.nodes.fallbacks import Fallbacks
 from tui.nodes.reading import Reading
-from tui.nodes.request_log import RequestLog
-from tui.nodes.request_projection import MODES
+from tui.nodes.request_projection import fall_back, known_mode
 from tui.nodes.tool_offer import Series, ToolOffers, ToolState
 from tui.nodes.trajectory_index import RowFlag, RowKind
-from tui.session.own_records import TOOL_UPDATE_DOWNGRADE
 from tui.session.tool_definition import ToolDefinition, by_name
 
 Zoom: TypeAlias = Literal["request", "turn"]
@@ -111,12 +110,8 @@ class ToolMatrix:
         self.route: RouteChoice = route
         self.offers = ToolOffers(reading)
         self._book = book or RouteBook()
-        # Only a log that tells of a refused route is looked at for what it tells.
-        own = reading.log.index.unknown.values()
-        refused = any(record.type_name == TOOL_UPDATE_DOWNGRADE for record in own)
-        self._log = RequestLog(reading) if refused else None
-        if self._log is not None:
-            self._log.extend()
+        self._fallbacks = Fallbacks(reading.log)
+        self._fallbacks.extend()
         index = reading.trajectory.index
         numbered = sorted((number, item) for item, number in enumerate(index.requests) if number)
         self._items = array("I", (item for _, item in numbered))
@@ -304,14 +299,20 @@ class ToolMatrix:
     # -- inside
 
     def _mode(self, provider: str, model: str, row: int) -> tuple[ToolUpdateMode, ModeSource]:
-        if self.route == "recorded":
-            told = self._log.told_mode(provider, model, row) if self._log is not None else None
-            for mode in MODES:
-                if told == (mode or "none"):
-                    return mode, "catalog"
-            known = self._book.route(provider, model)
-            return known.mode, known.source
-        return (None if self.route == "none" else self.route), "option"
+        if self.route != "recorded":
+            return (None if self.route == "none" else self.route), "option"
+        told = self._fallbacks.told(provider, model, row)
+        mode, source = known_mode(self._book, provider, model, told)
+
+        def carries(tried: ToolUpdateMode) -> bool:
+            """Whether it says of any tool what full definitions would not."""
+            states = self.offers.states(row, tried).values()
+            return any(state != ToolState.DECLARED for state in states)
+
+        fallen = fall_back(mode, told, carries)
+        if fallen.mode != mode and not told.is_recorded:
+            source = "assumed"
+        return fallen.mode, source
 
     def _column_ends(self, zoom: Zoom) -> Sequence[int]:
         """For each column the position behind its last request."""
