@@ -12,7 +12,7 @@ from tui.session.json_value import as_count, as_object, as_text
 TOOL_UPDATE_DOWNGRADE: Final = "plugin:dsh-tui/tool-update-downgrade"
 """A route is sent full definitions in place of tool changes from here on, or tool changes again."""
 RECOVERED_FROM: Final = "plugin:dsh-tui/recovered-from"
-"""The session goes on from a summary of another one; `sessionId` and `seq` name it where they are known."""
+"""The session goes on from a summary of another one: see `RecoveredFrom`."""
 RECOVERY_CHECKED: Final = "plugin:dsh-tui/recovery-checked"
 """The user has confirmed a first check that only read; without it nothing that writes or runs is allowed."""
 
@@ -31,6 +31,63 @@ def downgrade_of(event_type: str, data: object, *, ignorable: bool) -> Downgrade
     if event_type != TOOL_UPDATE_DOWNGRADE or not ignorable:
         return None
     return Downgrade.from_json(as_object(data))
+
+
+def recovery_of(event_type: str, data: object, *, ignorable: bool) -> Recovery | None:
+    """Return what an event tells of a way back if it is such a record, else None."""
+    if not ignorable:
+        return None
+    if event_type == RECOVERED_FROM:
+        return RecoveredFrom.from_json(as_object(data))
+    return RecoveryChecked() if event_type == RECOVERY_CHECKED else None
+
+
+class RecoveredFrom(msgspec.Struct, frozen=True, kw_only=True):
+    """What the record of a fresh session tells; what is not known is empty."""
+
+    session: str = ""
+    """Id of the original."""
+    seq: int | None = None
+    """The last event of the original that the summary knows of."""
+    path: str = ""
+    """Where the original's log was."""
+    checkpoint: bool = False
+    """The original was sound and was left on purpose."""
+
+    @property
+    def address(self) -> str:
+        """The original as a command line names it; empty if it is not known."""
+        return self.session if self.seq is None or not self.session else f"{self.session}@{self.seq}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the payload; absent facts have no key."""
+        data: dict[str, Any] = {}
+        if self.session:
+            data["sessionId"] = self.session
+        if self.seq is not None:
+            data["seq"] = self.seq
+        if self.path:
+            data["path"] = self.path
+        if self.checkpoint:
+            data["checkpoint"] = True
+        return data
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> RecoveredFrom:
+        """Return what a payload tells; what is misshapen reads as not known."""
+        return cls(
+            session=as_text(data.get("sessionId")),
+            seq=as_count(data.get("seq")),
+            path=as_text(data.get("path")),
+            checkpoint=data.get("checkpoint") is True,
+        )
+
+
+class RecoveryChecked(msgspec.Struct, frozen=True):
+    """The user's word that a first check was seen."""
+
+
+Recovery: TypeAlias = RecoveredFrom | RecoveryChecked
 
 
 class Downgrade(msgspec.Struct, frozen=True, kw_only=True):
