@@ -389,7 +389,7 @@ async def test_the_offer_names_the_key_in_force(homes: Homes) -> None:
     app.library.surroundings = replace(app.library.surroundings, keys=effective_keys({"activate": "f9"}))
     async with app.run_test(size=(80, 24)) as pilot:
         await filled(app, pilot)
-        assert "还没有会话。按F9开始演示" in app.text
+        assert "还没有会话。按 F9 开始演示" in app.text
 
 
 # -- around

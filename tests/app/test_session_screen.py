@@ -9,11 +9,23 @@ import pytest
 from textual.command import CommandPalette
 
 from tests.benchmarks.generate import LAST_ANSWER, write_log
-from tests.support.app_driver import NARROW, WIDE, Driver, log_under, recording, session_app
+from tests.support.app_driver import (
+    NARROW,
+    WIDE,
+    Driver,
+    log_under,
+    recording,
+    run_app,
+    session_app,
+    settings,
+)
 from tui.app import themes
 from tui.app.actions import ACTIONS, TALKING, Group
+from tui.app.block_view import BlockView
 from tui.app.help_screen import HelpScreen
+from tui.app.loader import open_reading
 from tui.app.pager import Pager
+from tui.app.session_screen import SessionScreen
 from tui.blocks.text import plain
 from tui.nodes.chat_index import NodeKind
 from tui.nodes.reading import Reading
@@ -524,6 +536,32 @@ async def test_v_opens_the_whole_text_in_the_pager() -> None:
         assert "600" in driver.text()
         await driver.press("escape")
         await driver.until(lambda: driver.top is driver.session)
+
+
+@pytest.mark.parametrize(("keys", "told"), [("f6", " · F6 opens the whole text"), ([], " more rows")])
+async def test_a_row_that_tells_of_hidden_rows_names_the_key_in_force(
+    tmp_path: Path, keys: str | list[str], told: str
+) -> None:
+    rows = "".join(f"row {number}\\n" for number in range(3_000))
+    log = tmp_path / "session.v4.jsonl"
+    text = recording("many-tools-changed").read_text(encoding="utf-8")
+    log.write_text(text.replace("count_moths got", f"{rows}count_moths got", 1), encoding="utf-8")
+    whole, tail = open_reading(log)
+    chosen = replace(settings(), keys={"pager": keys})
+    async with run_app(chosen, lambda app: SessionScreen(whole, tail, app.surroundings)) as driver:
+        await driver.until(lambda: isinstance(driver.top, SessionScreen))
+        await driver.search("row 17")
+        await driver.press("enter")
+        for view in (driver.session.chat, driver.session.inspector.text_view):
+            await driver.until(lambda view=view: any(line.rstrip().endswith(told) for line in rows_of(view)))
+            assert not any("v opens" in line for line in rows_of(view))
+            await driver.press("i", ">")
+
+
+def rows_of(view: BlockView) -> list[str]:
+    """All rows of a view, on the screen or not."""
+    blocks = range(view.model.count())
+    return [plain(row) for block in blocks for row in view.model.layout(block, max(view.size.width, 40))]
 
 
 async def test_copying_says_what_happened(monkeypatch: pytest.MonkeyPatch) -> None:

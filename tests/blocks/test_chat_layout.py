@@ -164,7 +164,7 @@ def test_a_list_longer_than_the_bound_says_how_much_is_hidden() -> None:
     told = notice(tuple(tool_line(f"mcp__s__t{n}") for n in range(900)))
     rows = shown(context(told=told), expanded=True)
     assert len(rows) == 400
-    assert rows[-1] == "  … 503 more rows · v opens the whole text"
+    assert rows[-1] == "  … 503 more rows"
     assert len(shown(context(told=told), expanded=True, full=True)) == 902
 
 
@@ -245,8 +245,17 @@ def test_an_open_call_shows_whole_name_pretty_arguments_and_result() -> None:
 
 
 def test_a_long_result_is_bounded_and_says_how_much_is_hidden() -> None:
-    rows = shown(tool(result=c.Content(text="\n".join(f"row {n}" for n in range(600)))), expanded=True)
-    assert rows[-2:] == ["  row 38", "  … 561 more rows · v opens the whole text"]
+    node = tool(result=c.Content(text="\n".join(f"row {n}" for n in range(600))))
+    assert shown(node, expanded=True)[-2:] == ["  row 38", "  … 561 more rows"]
+
+
+def test_what_is_hidden_is_opened_by_the_key_in_force() -> None:
+    node = tool(result=c.Content(text="\n".join(f"row {n}" for n in range(600))))
+    for tr, told in (
+        (EN, "… 561 more rows · F6 opens the whole text"),
+        (ZH, "… 还有 561 行 · 按 F6 查看全文"),
+    ):
+        assert shown(node, tr=tr, expanded=True, pager="F6")[-1].strip() == told
 
 
 def test_reasoning_is_folded_to_one_row_and_opens_to_its_text() -> None:

@@ -29,14 +29,20 @@ class ChatModel(ReadingModel):
     """A `BlockModel` of chat nodes."""
 
     def __init__(
-        self, reading: Reading, tr: Translator, *, part: Part | None = None, ascii_only: bool = False
+        self,
+        reading: Reading,
+        tr: Translator,
+        *,
+        part: Part | None = None,
+        ascii_only: bool = False,
+        pager: str = "",
     ) -> None:
         self.raw = False
         self.all_open: bool | None = None
         """Every node open or folded; None leaves each as its kind starts."""
         self._turned: set[Hashable] = set()
         """Nodes that were opened or folded by hand, against what is the rule."""
-        super().__init__(reading, tr, part=part, ascii_only=ascii_only)
+        super().__init__(reading, tr, part=part, ascii_only=ascii_only, pager=pager)
 
     def node(self, block: int) -> ChatNode | None:
         """The decoded node of a block."""
@@ -138,6 +144,7 @@ class ChatModel(ReadingModel):
             ascii=self.ascii_only,
             raw=self.raw,
             previous=self._kind_before(item),
+            pager=self.pager,
         )
         return chat_lines(node, layout)
 

@@ -107,9 +107,9 @@ class InspectorPane(Vertical):
     def _lines(self, width: int) -> Sequence[Line]:
         if self._reading is None or self._item < 0:
             return []
-        layout = Layout(
-            width=width, tr=self._surroundings.tr, expanded=True, ascii=self._surroundings.ascii_only
-        )
+        around = self._surroundings
+        pager = around.key_word("pager")
+        layout = Layout(width, around.tr, expanded=True, ascii=around.ascii_only, pager=pager)
         from tui.blocks.inspector import inspect
 
         return inspect(self._reading, self._item, self.tab, layout)

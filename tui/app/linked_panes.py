@@ -78,8 +78,8 @@ class LinkedPanes(Screen[None]):
         self._waiting: list[Callable[[], None]] = []
         self._at = at
         self.item = -1
-        tr, ascii_only = surroundings.tr, surroundings.ascii_only
-        self.chat_model = ChatModel(self.reading, tr, ascii_only=ascii_only)
+        tr, ascii_only, pager = surroundings.tr, surroundings.ascii_only, surroundings.key_word("pager")
+        self.chat_model = ChatModel(self.reading, tr, ascii_only=ascii_only, pager=pager)
         self.trajectory_model = TrajectoryModel(self.reading, tr, ascii_only=ascii_only)
         self._head = StatusBar(ascii_only=ascii_only, id="head")
         self.chat = BlockView(self.chat_model, ascii_only=ascii_only, id="chat")
@@ -478,7 +478,8 @@ class LinkedPanes(Screen[None]):
         """Take another language."""
         self.surroundings = surroundings
         bind(self, surroundings.keys, surroundings.tr, *self.SCOPES)
-        self.chat_model = self.chat_model.with_language(surroundings.tr)
+        pager = surroundings.key_word("pager")
+        self.chat_model = self.chat_model.with_language(surroundings.tr, pager=pager)
         self.trajectory_model = self.trajectory_model.with_language(surroundings.tr)
         self._set_models()
         self.timeline.renew(surroundings)

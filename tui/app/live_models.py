@@ -39,9 +39,10 @@ class LiveChatModel(ChatModel):
         *,
         part: Part | None = None,
         ascii_only: bool = False,
+        pager: str = "",
     ) -> None:
         self.tail = tail
-        super().__init__(reading, tr, part=part, ascii_only=ascii_only)
+        super().__init__(reading, tr, part=part, ascii_only=ascii_only, pager=pager)
 
     def recorded(self) -> int:
         """Blocks of recorded nodes."""

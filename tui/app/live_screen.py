@@ -68,8 +68,10 @@ class LiveScreen(SessionScreen):
         self._progress = None
         self.conversation = conversation
         self.agent = conversation.agent
-        ascii_only = surroundings.ascii_only
-        self.live_model = LiveChatModel(self.live, self.feed.tail, surroundings.tr, ascii_only=ascii_only)
+        ascii_only, pager = surroundings.ascii_only, surroundings.key_word("pager")
+        self.live_model = LiveChatModel(
+            self.live, self.feed.tail, surroundings.tr, ascii_only=ascii_only, pager=pager
+        )
         self.chat_model = self.live_model
         self.chat = BlockView(self.chat_model, ascii_only=ascii_only, id="chat")
         self._chat_feed = PaneFeed(self.chat_model)

@@ -247,7 +247,8 @@ class MatrixScreen(Screen[ViewJump]):
         if found is None:
             return []
         around = self.surroundings
-        layout = Layout(width, around.tr, expanded=True, ascii=around.ascii_only)
+        pager = around.key_word("pager")
+        layout = Layout(width, around.tr, expanded=True, ascii=around.ascii_only, pager=pager)
         return cell_lines(self.matrix, *found, layout)
 
     def _renew_detail(self) -> None:

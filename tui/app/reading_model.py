@@ -31,11 +31,19 @@ class ReadingModel(ABC):
     """
 
     def __init__(
-        self, reading: Reading, tr: Translator, *, part: Part | None = None, ascii_only: bool = False
+        self,
+        reading: Reading,
+        tr: Translator,
+        *,
+        part: Part | None = None,
+        ascii_only: bool = False,
+        pager: str = "",
     ) -> None:
         self.reading = reading
         self.tr = tr
         self.ascii_only = ascii_only
+        self.pager = pager
+        """Name of the key that opens the whole text."""
         self.progress = 0.0
         """How much of the whole log is read while only its tail is shown."""
         self._lead = 1 if reading.log.partial else 0
@@ -54,9 +62,9 @@ class ReadingModel(ABC):
         """The same of another reading of the log."""
         return self._variant(reading=reading)
 
-    def with_language(self, tr: Translator) -> Self:
-        """The same in another language."""
-        return self._variant(tr=tr)
+    def with_language(self, tr: Translator, *, pager: str = "") -> Self:
+        """The same in another language, in which the key of the pager may have another name."""
+        return self._variant(tr=tr, pager=pager)
 
     def _variant(self, **changed: object) -> Self:
         model = copy.copy(self)

@@ -214,7 +214,8 @@ class RequestsScreen(Screen[ViewJump]):
 
     def _lines(self, width: int) -> Sequence[Line]:
         around = self.surroundings
-        layout = Layout(width, around.tr, expanded=True, ascii=around.ascii_only)
+        pager = around.key_word("pager")
+        layout = Layout(width, around.tr, expanded=True, ascii=around.ascii_only, pager=pager)
         if not self.number:
             text = around.tr.t("No model request was made in this session.")
             return wrap([Span(text, "muted")], width)

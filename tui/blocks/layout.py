@@ -47,6 +47,8 @@ class Layout(NamedTuple):
     """No bounds on rows (exports, the pager)."""
     previous: str | None = None
     """Kind of the node above, if the caller knows it; it decides whether a blank row stands between."""
+    pager: str = ""
+    """Name of the key that opens the whole text, for rows that say how much is hidden; "" where none does."""
 
 
 def gutter(what: str, layout: Layout) -> Span:
@@ -129,17 +131,13 @@ def hidden_row(layout: Layout, count: int, *, exact: bool = True, indent: int = 
     """The row that says how much is not shown, and how to see it."""
     tr = layout.tr
     if count <= 0:
-        text = tr.t("… more · v opens the whole text")
+        text = tr.t("… more")
     elif exact:
-        text = tr.n(
-            "… {n} more row · v opens the whole text", "… {n} more rows · v opens the whole text", count
-        )
+        text = tr.n("… {n} more row", "… {n} more rows", count)
     else:
-        text = tr.n(
-            "… about {n} more row · v opens the whole text",
-            "… about {n} more rows · v opens the whole text",
-            count,
-        )
+        text = tr.n("… about {n} more row", "… about {n} more rows", count)
+    if layout.pager:
+        text += " · " + tr.t("{key} opens the whole text", key=layout.pager)
     return crop(line(Span(" " * indent), *plain_signs(layout, [Span(text, "muted italic")])), layout.width)
 
 
