@@ -64,6 +64,13 @@ def node(made: Reading) -> c.UnknownNode:
             "creek 的 minnow-2 不接受会话中途的工具变更，改为发送完整定义（从其他会话得知）",
         ),
         (
+            {**REFUSED, "systemPromptUpdate": "none"},
+            "minnow-2 at creek accepts neither tool changes nor later prompts in mid-session; sending full "
+            "definitions and one prompt (request req-7)",
+            "creek 的 minnow-2 不接受会话中途的工具变更和新的系统提示词，"
+            "改为发送完整定义和一份提示词（请求 req-7）",
+        ),
+        (
             {**REFUSED, "from": "none", "to": "addition-only", "reason": "expired"},
             "Tool changes are tried again on minnow-2 at creek: the finding is a week old",
             "重新在 creek 的 minnow-2 上尝试工具变更：此前的发现已满一周",

@@ -23,7 +23,7 @@ from tui.llm.failure import LlmFailure
 from tui.llm.providers import Providers
 from tui.llm.request import CallConfig, GenerateRequest
 from tui.llm.retry import RetryPolicy
-from tui.llm.route import ModelEntry, ToolUpdateMode, deepseek_model
+from tui.llm.route import ModelEntry, SystemPromptUpdate, ToolUpdateMode, deepseek_model
 from tui.llm.script import Answers, Script, ScriptedAnswer, Sent, answer
 from tui.llm.scripted import ScriptedAdapter
 from tui.loop.agent import Agent
@@ -135,6 +135,9 @@ class WatchedCall:
 
     def with_tool_update(self, mode: ToolUpdateMode) -> WatchedCall:
         return WatchedCall(self._call.with_tool_update(mode), self._bodies)
+
+    def with_system_prompt_update(self, mode: SystemPromptUpdate) -> WatchedCall:
+        return WatchedCall(self._call.with_system_prompt_update(mode), self._bodies)
 
     def stream(self, request: GenerateRequest, signal: CancelSignal) -> Any:
         with contextlib.suppress(LlmFailure):  # a body that cannot be made is never sent

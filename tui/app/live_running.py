@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tui.app.live_commands import is_command, unknown_sentence
 from tui.app.live_words import unwritable_sentence
 from tui.blocks.clean import clean_line
+from tui.blocks.wording_downgrade import learned_route
 from tui.loop.agent import AgentBusy
 from tui.loop.compaction import CompactionFailed
 from tui.loop.header import Selection
@@ -71,10 +72,7 @@ def _tool_updates(screen: LiveScreen, argument: str) -> None:
         learned.reset()
         screen.say(tr.t("Tool changes are tried again on every route, from the next request on."))
         return
-    routes = [
-        tr.t("{model} at {provider}", model=entry.model, provider=entry.provider)
-        for entry in learned.entries()
-    ]
+    routes = [learned_route(tr, entry) for entry in learned.entries()]
     if not routes:
         screen.say(tr.t("No route is known to refuse tool changes."))
         return

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tui.blocks.wording_names import name_text
 from tui.i18n import Translator
 from tui.session.own_records import Downgrade
+
+if TYPE_CHECKING:
+    from tui.llm.learned import Learned
 
 
 def downgrade_title(tr: Translator, record: Downgrade) -> str:
@@ -18,7 +23,16 @@ def downgrade_title(tr: Translator, record: Downgrade) -> str:
                 return tr.t("Tool changes are tried again on {route}: its settings changed", route=route)
             case _:
                 return tr.t("Tool changes are tried again on {route}: the finding was reset", route=route)
-    said = tr.t("{route} does not accept tool changes in mid-session; sending full definitions", route=route)
+    if record.prompts_refused:
+        said = tr.t(
+            "{route} accepts neither tool changes nor later prompts in mid-session; sending full definitions "
+            "and one prompt",
+            route=route,
+        )
+    else:
+        said = tr.t(
+            "{route} does not accept tool changes in mid-session; sending full definitions", route=route
+        )
     if record.reason == "known":
         return tr.t("{said} (known from another session)", said=said)
     if record.request_id:
@@ -35,6 +49,8 @@ def downgrade_facts(tr: Translator, record: Downgrade) -> list[tuple[str, str]]:
         (tr.t("Tool updates before"), name_text(record.before)),
         (tr.t("Tool updates now"), name_text(record.now)),
     ]
+    if record.prompts_refused:
+        facts.append((tr.t("Later prompts now"), tr.t("the last one alone, before all messages")))
     if record.status is not None:
         facts.append((tr.t("Refused with"), tr.t("HTTP {status}", status=record.status)))
     if record.request_id:
@@ -47,6 +63,13 @@ def downgrade_facts(tr: Translator, record: Downgrade) -> list[tuple[str, str]]:
         )
         facts.append((tr.t("Said so itself"), named))
     return [(label, value) for label, value in facts if value]
+
+
+def learned_route(tr: Translator, entry: Learned) -> str:
+    """The route, or the routes of one provider, that an entry of the cache speaks for."""
+    if entry.is_of_all_models:
+        return tr.t("every model at {provider}", provider=name_text(entry.provider))
+    return tr.t("{model} at {provider}", model=name_text(entry.model), provider=name_text(entry.provider))
 
 
 def _route(tr: Translator, record: Downgrade) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tui.llm.failure import LlmFailure, failure_finish
 from tui.llm.request import CallConfig, GenerateRequest
 from tui.llm.retry import RetryPolicy
-from tui.llm.route import ModelEntry, Route, ToolUpdateMode
+from tui.llm.route import ModelEntry, Route, SystemPromptUpdate, ToolUpdateMode
 
 if TYPE_CHECKING:
     from tui.session.cancel import CancelSignal
@@ -34,6 +34,10 @@ class PreparedCall(Protocol):
 
     def with_tool_update(self, mode: ToolUpdateMode) -> PreparedCall:
         """Return the same call on its route with another tool update mode in force, as not yet streamed."""
+        ...
+
+    def with_system_prompt_update(self, mode: SystemPromptUpdate) -> PreparedCall:
+        """Return the same call with another way of sending later prompts in force, as not yet streamed."""
         ...
 
     def stream(self, request: GenerateRequest, signal: CancelSignal) -> AsyncGenerator[dict[str, Any], None]:
@@ -90,6 +94,11 @@ class FailedCall:
         self._failure = failure
 
     def with_tool_update(self, mode: ToolUpdateMode) -> FailedCall:
+        """Return the same call: no mode mends it."""
+        del mode
+        return self
+
+    def with_system_prompt_update(self, mode: SystemPromptUpdate) -> FailedCall:
         """Return the same call: no mode mends it."""
         del mode
         return self

@@ -17,7 +17,15 @@ from tui.llm.http_stream import IDLE_TIMEOUT_S, HttpStreams, Race
 from tui.llm.projection import project_request
 from tui.llm.request import CallConfig, GenerateRequest
 from tui.llm.retry import RetryPolicy
-from tui.llm.route import DEFAULT_MAX_OUTPUT, ModelEntry, Route, ToolUpdateMode, deepseek_model, endpoint_root
+from tui.llm.route import (
+    DEFAULT_MAX_OUTPUT,
+    ModelEntry,
+    Route,
+    SystemPromptUpdate,
+    ToolUpdateMode,
+    deepseek_model,
+    endpoint_root,
+)
 
 if TYPE_CHECKING:
     from tui.session.cancel import CancelSignal
@@ -122,7 +130,12 @@ class DeepSeekCall:
         self._used = False
 
     def with_tool_update(self, mode: ToolUpdateMode) -> DeepSeekCall:
-        route = self.route.with_tool_update(mode)
+        return self._on(self.route.with_tool_update(mode))
+
+    def with_system_prompt_update(self, mode: SystemPromptUpdate) -> DeepSeekCall:
+        return self._on(self.route.with_system_prompt_update(mode))
+
+    def _on(self, route: Route) -> DeepSeekCall:
         return DeepSeekCall(self._connection, self._streams, route, self.config, self.adapter_defaults)
 
     def body(self, request: GenerateRequest) -> dict[str, Any]:

@@ -16,6 +16,14 @@ MAX_MESSAGE: Final = 2_000
 """Characters kept of a provider's message."""
 
 
+_REFUSED: Final = (400, 415, 422)
+
+
+def is_refusal(code: str, status: int | None) -> bool:
+    """Tell whether a failure may be about what a request holds; other causes have their own codes. §8.2."""
+    return status in _REFUSED and code in ("INVALID_REQUEST", f"HTTP_{status}")
+
+
 class LlmFailure(Exception):
     """A model call that did not end well.
 

@@ -19,11 +19,11 @@ from typing import Any, Final
 
 import msgspec
 
-from tui.llm.failure import LlmFailure
+from tui.llm.failure import LlmFailure, is_refusal
 from tui.llm.projection import project_request
 from tui.llm.request import GenerateRequest
 from tui.llm.route import Route, ToolUpdateMode
-from tui.llm.wire_places import error_path, wire_messages
+from tui.llm.wire_places import WireMessage, error_path, wire_messages
 from tui.session.json_value import as_array, as_count, as_object, as_text
 
 LASTS_MS: Final = 7 * 24 * 3_600_000
@@ -32,7 +32,6 @@ ANY_MODEL: Final = "*"
 
 _MAX_FILE: Final = 1_000_000
 _MAX_ENTRIES: Final = 1_000
-_REFUSED: Final = (400, 415, 422)
 _WORDS: Final = (
     "tool_addition",
     "tool_removal",
@@ -56,11 +55,18 @@ class Learned(msgspec.Struct, frozen=True, kw_only=True):
     code: str = ""
     request_id: str = ""
     strong: bool = False
+    prompts_refused: bool = False
+    """It takes no later prompts inside the history either."""
 
     @property
     def key(self) -> tuple[str, str, str]:
         """What tells entries apart."""
         return self.provider, self.endpoint, self.model
+
+    @property
+    def is_of_all_models(self) -> bool:
+        """Whether it speaks for every model of the provider at this endpoint."""
+        return self.model == ANY_MODEL
 
     def holds(self, route: Route, now_ms: int) -> bool:
         """Whether it speaks for a route now."""
@@ -82,10 +88,27 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
 
 def refusal_of(route: Route, request: GenerateRequest, failure: LlmFailure) -> Refusal | None:
     """Return the refusal if a failure that came before any content may be one, else None. §8.2."""
-    refused = failure.code in ("INVALID_REQUEST", f"HTTP_{failure.status}")
-    if failure.status not in _REFUSED or not refused or not carries_updates(route, request):
+    if not is_refusal(failure.code, failure.status) or not carries_updates(route, request):
         return None
     return Refusal(failure=failure, strong=_names_updates(route, request, failure.message))
+
+
+def prompt_refusal_of(route: Route, request: GenerateRequest, failure: LlmFailure) -> Refusal | None:
+    """Return the refusal if one of a request without tool changes may be about its later prompts, else None.
+
+    The second rung of §8.2.
+    """
+    if not is_refusal(failure.code, failure.status) or not carries_prompts(route, request):
+        return None
+    return Refusal(failure=failure, strong=_names_updates(route, request, failure.message))
+
+
+def carries_prompts(route: Route, request: GenerateRequest) -> bool:
+    """Tell whether a request without tool changes holds system prompts inside its history on a route."""
+    model = route.model
+    if model.tool_update is not None or model.system_prompt_update != "in-history":
+        return False
+    return any(message.role == "system" for message in _wire(route, request))
 
 
 def carries_updates(route: Route, request: GenerateRequest) -> bool:
@@ -111,10 +134,14 @@ def _names_updates(route: Route, request: GenerateRequest, message: str) -> bool
     path = error_path(message)
     if path is None:
         return False
+    wire = _wire(route, request)
+    return path.message < len(wire) and wire[path.message].role == "system"
+
+
+def _wire(route: Route, request: GenerateRequest) -> list[WireMessage]:
     model = route.model
     projected = project_request(request.messages, request.tools, model.tool_update, request.tool_history)
-    wire = wire_messages(projected.messages, prompts_in_history=model.system_prompt_update == "in-history")
-    return path.message < len(wire) and wire[path.message].role == "system"
+    return wire_messages(projected.messages, prompts_in_history=model.system_prompt_update == "in-history")
 
 
 def cache_path(home: Path) -> Path:
@@ -160,10 +187,11 @@ class LearnedModes:
         now = self._now_ms()
         return tuple(entry for entry in self._entries.values() if now < entry.at_ms + LASTS_MS)
 
-    def learn(self, route: Route, refusal: Refusal) -> Learned:
+    def learn(self, route: Route, refusal: Refusal, *, prompts_refused: bool = False) -> Learned:
         """Take note that a route refused change blocks and took full definitions.
 
-        A second model of one provider and endpoint widens the entry to all of them.
+        `prompts_refused` tells that it took them only with one prompt before all messages. A second model of
+        one provider and endpoint widens the entry to all of them.
         """
         self._read()
         failure = refusal.failure
@@ -177,6 +205,7 @@ class LearnedModes:
             code=failure.code,
             request_id=failure.request_id or "",
             strong=refusal.strong,
+            prompts_refused=prompts_refused,
         )
         others = [
             known
@@ -186,7 +215,8 @@ class LearnedModes:
         ]
         self._put(entry)
         if others:
-            self._put(msgspec.structs.replace(entry, model=ANY_MODEL))
+            both = prompts_refused and any(known.prompts_refused for known in others)
+            self._put(msgspec.structs.replace(entry, model=ANY_MODEL, prompts_refused=both))
         self._write()
         return entry
 
@@ -290,6 +320,7 @@ def _entries(value: object) -> Iterable[Learned]:
             code=as_text(fields.get("code")),
             request_id=as_text(fields.get("request_id")),
             strong=fields.get("strong") is True,
+            prompts_refused=fields.get("prompts_refused") is True,
         )
 
 

@@ -21,7 +21,7 @@ from tui.llm.http_stream import IDLE_TIMEOUT_S, HttpStreams, Race
 from tui.llm.projection import project_request
 from tui.llm.request import CallConfig, GenerateRequest
 from tui.llm.retry import RetryPolicy
-from tui.llm.route import ModelEntry, Route, ToolUpdateMode, checked_url
+from tui.llm.route import ModelEntry, Route, SystemPromptUpdate, ToolUpdateMode, checked_url
 
 if TYPE_CHECKING:
     from tui.session.cancel import CancelSignal
@@ -132,6 +132,11 @@ class ChatCall:
         """Return the same call: this format has no update modes."""
         del mode
         return ChatCall(self._connection, self._streams, self.route, self.config, self.adapter_defaults)
+
+    def with_system_prompt_update(self, mode: SystemPromptUpdate) -> ChatCall:
+        """Return the same call: this format has no update modes."""
+        del mode
+        return self.with_tool_update(None)
 
     def body(self, request: GenerateRequest) -> dict[str, Any]:
         """Return the body that `stream` sends for this request. Raises LlmFailure."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from tui.llm.deepseek import DeepSeekAdapter, DeepSeekConnection
-from tui.llm.failure import LlmFailure, failure_of
+from tui.llm.failure import LlmFailure, failure_of, is_refusal
 from tui.llm.request import CallConfig, GenerateRequest
 from tui.llm.route import SystemPromptUpdate, ToolUpdateMode
 from tui.session.cancel import CancelSignal
@@ -27,8 +27,6 @@ MOST_REQUESTS: Final = 4
 MAX_TOKENS: Final = 16
 """Of each answer."""
 LONGEST_WAIT_S: Final = 60.0
-
-_REFUSED: Final = (400, 415, 422)
 
 
 class Answered(NamedTuple):
@@ -48,8 +46,7 @@ class Answered(NamedTuple):
         failure = self.failure
         if failure is None:
             return True
-        fits = failure.code in ("INVALID_REQUEST", f"HTTP_{failure.status}")
-        return self.feature != "plain" and fits and failure.status in _REFUSED
+        return self.feature != "plain" and is_refusal(failure.code, failure.status)
 
 
 @dataclass(frozen=True, slots=True)

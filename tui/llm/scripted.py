@@ -20,7 +20,7 @@ from tui.llm.http_stream import Race, aborted
 from tui.llm.projection import project_request
 from tui.llm.request import CallConfig, GenerateRequest
 from tui.llm.retry import RetryPolicy
-from tui.llm.route import ModelEntry, Route, ToolUpdateMode, deepseek_model
+from tui.llm.route import ModelEntry, Route, SystemPromptUpdate, ToolUpdateMode, deepseek_model
 from tui.llm.script import Call, CutOff, Fail, Pause, Say, Script, ScriptedAnswer, Sent, Think
 
 if TYPE_CHECKING:
@@ -125,7 +125,12 @@ class ScriptedCall:
         self._used = False
 
     def with_tool_update(self, mode: ToolUpdateMode) -> ScriptedCall:
-        route = self.route.with_tool_update(mode)
+        return self._on(self.route.with_tool_update(mode))
+
+    def with_system_prompt_update(self, mode: SystemPromptUpdate) -> ScriptedCall:
+        return self._on(self.route.with_system_prompt_update(mode))
+
+    def _on(self, route: Route) -> ScriptedCall:
         return ScriptedCall(self._stage, route, self.config, self.adapter_defaults)
 
     def body(self, request: GenerateRequest) -> dict[str, Any]:

@@ -8,7 +8,7 @@ changes of the tool set does not depend on it.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from tui.llm.adapter import PreparedCall
 from tui.llm.failure import LlmFailure
@@ -19,6 +19,7 @@ from tui.llm.learned import (
     Refusal,
     carries_updates,
     declared_mode,
+    prompt_refusal_of,
     refusal_of,
 )
 from tui.llm.request import GenerateRequest
@@ -59,16 +60,18 @@ class Downgrades:
         self._learned = learned
         self.strict = strict
         self._records: dict[tuple[str, str, str], Downgrade] = {}
+        self._told: dict[tuple[str, str], Downgrade] = {}
+        """The last record of each provider's model: a log tells them apart by no more than that."""
         for event in writer.state.own_records:
             if event.type == TOOL_UPDATE_DOWNGRADE:
-                record = Downgrade.from_json(as_object(event.data))
-                self._records[record.route] = record
+                self._keep(Downgrade.from_json(as_object(event.data)))
 
     def effective(self, call: PreparedCall) -> PreparedCall:
-        """Return the call with the mode that its route is known to take."""
-        if call.route.model.tool_update is None or self.strict or self.known(call.route) is None:
+        """Return the call with the modes that its route is known to take."""
+        if call.route.model.tool_update is None or self.strict:
             return call
-        return call.with_tool_update(None)
+        known = self.known(call.route)
+        return call if known is None else limited(call, prompts_refused=known.prompts_refused)
 
     def known(self, route: Route) -> Learned | None:
         """Return why a route that declares a mode is sent none: from the cache, else from the log."""
@@ -91,16 +94,23 @@ class Downgrades:
             code=record.code,
             request_id=record.request_id,
             strong=record.strong,
+            prompts_refused=record.prompts_refused,
         )
 
     def lift(self, call: PreparedCall) -> bool:
         """Record that a route is sent tool changes again; True if the request must start a series.
 
-        What was recorded meanwhile, the refused change above all, is then never sent.
+        What was recorded meanwhile, the refused change above all, is then never sent. Another endpoint has
+        refused nothing, so that it gets its changes and no series.
         """
         route = call.route
+        if self.strict or route.model.tool_update is None:
+            return False
         record = self._records.get(route.key)
-        if self.strict or route.model.tool_update is None or record is None or not record.is_on:
+        if record is None or not record.is_on:
+            told = self._told.get((route.provider, route.model.id))
+            if told is not None and told.is_on:
+                self._append(_lifted(route, "changed", told))
             return False
         if record.before != route.model.tool_update:
             reason: DowngradeReason = "changed"
@@ -108,37 +118,44 @@ class Downgrades:
             reason = "reset"
         else:
             reason = "expired"
-        self._append(
-            Downgrade(
-                provider=route.provider,
-                model=route.model.id,
-                endpoint=route.endpoint,
-                before="none",
-                now=declared_mode(route.model.tool_update),
-                reason=reason,
-                learned_ms=record.learned_ms,
-            )
-        )
+        self._append(_lifted(route, reason, record))
         return True
 
     def note(self, declared: Route, request: GenerateRequest) -> None:
         """Record once in this session that a route known from others is sent full definitions."""
         if self.strict or declared.model.tool_update is None:
             return
-        record = self._records.get(declared.key)
         known = self.known(declared)
-        if known is None or (record is not None and record.is_on):
+        if known is None:
             return
-        if carries_updates(declared, request):
+        told = self._told.get((declared.provider, declared.model.id))
+        is_told = (
+            told is not None
+            and told.is_on
+            and told.endpoint == declared.endpoint
+            and told.prompts_refused >= known.prompts_refused
+        )
+        if not is_told and carries_updates(declared, request):
             self._append(_record(declared, known, "known"))
 
-    def learn(self, route: Route, refusal: Refusal) -> None:
+    def learn(self, route: Route, refusal: Refusal, *, prompts_refused: bool) -> None:
         """Take note, here and for other sessions, that a route takes full definitions only."""
-        self._append(_record(route, self._learned.learn(route, refusal), "refused"))
+        entry = self._learned.learn(route, refusal, prompts_refused=prompts_refused)
+        self._append(_record(route, entry, "refused"))
 
     def _append(self, record: Downgrade) -> None:
         self._writer.append(TOOL_UPDATE_DOWNGRADE, record.to_json(), ignorable=True)
+        self._keep(record)
+
+    def _keep(self, record: Downgrade) -> None:
         self._records[record.route] = record
+        self._told[record.provider, record.model] = record
+
+
+def limited(call: PreparedCall, *, prompts_refused: bool) -> PreparedCall:
+    """Return the call with full definitions in place of tool changes, and with one prompt if need be."""
+    call = call.with_tool_update(None)
+    return call.with_system_prompt_update(None) if prompts_refused else call
 
 
 def _record(route: Route, entry: Learned, reason: DowngradeReason) -> Downgrade:
@@ -154,22 +171,52 @@ def _record(route: Route, entry: Learned, reason: DowngradeReason) -> Downgrade:
         code=entry.code,
         request_id=entry.request_id,
         strong=entry.strong,
+        prompts_refused=entry.prompts_refused,
     )
 
 
+def _lifted(route: Route, reason: DowngradeReason, record: Downgrade) -> Downgrade:
+    return Downgrade(
+        provider=route.provider,
+        model=route.model.id,
+        endpoint=route.endpoint,
+        before="none",
+        now=declared_mode(route.model.tool_update),
+        reason=reason,
+        learned_ms=record.learned_ms,
+    )
+
+
+class _Try(NamedTuple):
+    """A request that was refused, sent once more with less in it."""
+
+    declared: Route
+    refusal: Refusal
+    """Of the request as it was first sent."""
+    prompts_refused: bool
+    """The second rung: later prompts are gathered into one too."""
+
+    def of(self, call: PreparedCall) -> PreparedCall:
+        return limited(call, prompts_refused=self.prompts_refused)
+
+
 class Dispatch:
-    """Sends the requests of one step, or of one job beside turns: at most one probe for each request."""
+    """Sends the requests of one step, or of one job beside turns.
+
+    A request that may have been refused for its tool changes is sent once more without, at most; and if that
+    is refused too and still holds prompts inside the history, once more with one prompt before all messages.
+    """
 
     def __init__(self, downgrades: Downgrades) -> None:
         self._downgrades = downgrades
         self._declared: Route | None = None
-        self._refused: tuple[Route, Refusal] | None = None
+        self._try: _Try | None = None
 
     def prepared(self, call: PreparedCall) -> PreparedCall:
-        """Return a call as it is to be sent: as its route takes it, or as the probe that is under way."""
+        """Return a call as it is to be sent: as its route takes it, or as the try that is under way."""
         self._declared = call.route
-        if self._refused is not None and self._refused[0].key == call.route.key:
-            return call.with_tool_update(None)
+        if self._try is not None and self._try.declared.key == call.route.key:
+            return self._try.of(call)
         return self._downgrades.effective(call)
 
     async def send(
@@ -179,38 +226,54 @@ class Dispatch:
         policy: RetryPolicy,
         send: Callable[[PreparedCall], Awaitable[OutcomeT]],
     ) -> OutcomeT:
-        """Send a request; if it may have been refused for its tool changes, send it once more without.
+        """Send a request; if it may have been refused for what a route declares, send it with less in it.
 
-        Returns the outcome that counts: of the probe if that was accepted or may be retried, else the first.
+        Returns the outcome that counts: of a try if that was accepted or may be retried, else the first.
         """
-        if self._declared is not None and call.route.model.tool_update is None:
-            self._downgrades.note(self._declared, request)
+        declared = self._declared or call.route
+        if call.route.model.tool_update is None:
+            self._downgrades.note(declared, request)
+        if self._try is not None and self._try.declared.key != call.route.key:
+            self._try = None  # Another route was taken meanwhile: what it answers tells nothing of this one.
         first = await send(call)
-        if self._refused is not None:
+        if self._try is not None:
             self._settle(first)
             return first
-        refusal = self._refusal(call.route, request, first)
-        if refusal is None:
-            return first
-        self._refused = call.route, refusal
-        probe = await send(call.with_tool_update(None))
-        failure = probe.failure
-        if failure is None or probe.began:
-            self._settle(probe)
-            return probe
-        if failure.code in policy.retryable_codes:
-            # It may still be accepted: the retries are made with full definitions too.
-            return probe
-        self._refused = None
+        tried, outcome = self._first_try(declared, call.route, request, first), first
+        while tried is not None:
+            self._try = tried
+            less = tried.of(call)
+            outcome = await send(less)
+            failure = outcome.failure
+            if failure is None or outcome.began:
+                self._settle(outcome)
+                return outcome
+            if failure.code in policy.retryable_codes:
+                # It may still be accepted: the retries are made with as little in them.
+                return outcome
+            self._try = None
+            more = prompt_refusal_of(less.route, request, failure)
+            tried = _Try(declared, tried.refusal, True) if more is not None else None
         return first
 
-    def _refusal(self, route: Route, request: GenerateRequest, outcome: Outcome) -> Refusal | None:
-        if self._downgrades.strict or outcome.failure is None or outcome.began:
+    def _first_try(
+        self, declared: Route, route: Route, request: GenerateRequest, outcome: Outcome
+    ) -> _Try | None:
+        failure = outcome.failure
+        if self._downgrades.strict or failure is None or outcome.began:
             return None
-        return refusal_of(route, request, outcome.failure)
+        refusal = refusal_of(route, request, failure)
+        if refusal is not None:
+            return _Try(declared, refusal, False)
+        if declared.model.tool_update is None:
+            return None
+        # A route that is known to refuse tool changes may refuse the role that later prompts have as well.
+        refusal = prompt_refusal_of(route, request, failure)
+        return _Try(declared, refusal, True) if refusal is not None else None
 
     def _settle(self, outcome: Outcome) -> None:
         """Learn from what was accepted."""
-        if self._refused is not None and (outcome.failure is None or outcome.began):
-            self._downgrades.learn(*self._refused)
-            self._refused = None
+        if self._try is not None and (outcome.failure is None or outcome.began):
+            declared, refusal, prompts_refused = self._try
+            self._downgrades.learn(declared, refusal, prompts_refused=prompts_refused)
+            self._try = None

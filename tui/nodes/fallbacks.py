@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
+from tui.llm.failure import is_refusal
 from tui.nodes.dated import Dated
 from tui.session.events import Event
 from tui.session.json_value import as_count, as_object, as_text
@@ -17,8 +18,6 @@ from tui.session.log import UNKNOWN_CODE, SessionLog
 from tui.session.own_records import TOOL_UPDATE_DOWNGRADE, Downgrade, downgrade_of
 from tui.session.records import CODES
 from tui.session.stream import finish
-
-REFUSED_STATUS: Final = (400, 415, 422)
 
 _ATTEMPT: Final = CODES["assistant/attempt"]
 _MESSAGE: Final = CODES["assistant/message"]
@@ -45,11 +44,6 @@ class Told(NamedTuple):
 
 
 NOTHING_TOLD: Final = Told()
-
-
-def is_refusal(code: str, status: int | None) -> bool:
-    """Tell whether a failure before any content may be about what a request holds. Spec §8.2, "Detection"."""
-    return status in REFUSED_STATUS and code in ("INVALID_REQUEST", f"HTTP_{status}")
 
 
 class Fallbacks:
