@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.loop.test_downgrade import LONG, grown, holds_changes, plainly, refusing
+from tests.loop.test_downgrade import LONG, RECORD, grown, holds_changes, plainly, refusing
 from tests.support.fake_provider import FakeProvider, Reply, Seen, answer, refusal
 from tests.support.loop_driver import Driver, driving, fast_policy, loopback, model, tool
 from tui.export.request_wire import body_of, shown_as
+from tui.llm.learned import LearnedModes
 from tui.llm.providers import Providers
 from tui.llm.route_book import RouteBook
 from tui.nodes.reading import Reading
@@ -132,3 +133,32 @@ async def test_after_a_reset_both_ways_of_sending_are_told(tmp_path: Path) -> No
     assert made.bodies == provider.bodies
     full = None
     assert made.modes == ["addition-only", "addition-only", full, "addition-only", "addition-only", full]
+
+
+async def test_an_endpoint_that_changed_is_told_so_that_both_are_made_again(tmp_path: Path) -> None:
+    """A log names endpoints in our record alone, and a provider may move between two processes."""
+    learned = LearnedModes()
+    async with refusing(plainly) as poor, FakeProvider(lambda seen: answer({"text": "yes"})) as rich:
+        entry, path, names = model(mode="addition-only"), None, ["peek"]
+        for server in (poor, rich, poor):
+            names.append("water" if len(names) == 1 else f"zest{len(names)}")
+            adapter = loopback(server, entry)
+            tools = [tool("peek")] if path is None else [tool(name) for name in names[:-1]]
+            async with driving(tmp_path, adapter, tools=tools, learned=learned, resume=path) as driver:
+                await driver.say("first")
+                driver.tools.register(tool(names[-1]))
+                await driver.say("second")
+                assert driver.reasons[-1] == {"kind": "completed"}
+                made = await told(driver, adapter)
+                path = driver.writer.path
+                records, headers = driver.events(RECORD), driver.events("request/header")
+    assert [holds_changes(body) for body in rich.bodies] == [True, True]
+    assert sum(map(holds_changes, poor.bodies)) == 1
+    # Not a series: the other endpoint has refused nothing.
+    assert not any(event.data.get("startsSeries") for event in headers)
+    assert made.bodies == [*poor.bodies[:3], *rich.bodies, *poor.bodies[3:]]
+    assert [(event.data["reason"], event.data["to"]) for event in records] == [
+        ("refused", "none"),
+        ("changed", "addition-only"),
+        ("known", "none"),
+    ]
