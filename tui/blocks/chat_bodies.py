@@ -35,9 +35,11 @@ from tui.blocks.wording import (
     unknown_title,
 )
 from tui.blocks.wording_downgrade import downgrade_facts, downgrade_title
+from tui.blocks.wording_hold import hold_facts, hold_title
 from tui.blocks.wording_names import cause_text, name_text
 from tui.blocks.wording_recovery import recovery_facts, recovery_title
 from tui.nodes import chat as c
+from tui.session.hold_record import Hold
 from tui.session.json_text import compact
 from tui.session.own_records import Downgrade, Recovery
 
@@ -267,6 +269,8 @@ def unknown_rows(layout: Layout, node: c.UnknownNode) -> list[Line]:
         return downgrade_rows(layout, node.downgrade)
     if node.recovery is not None:
         return recovery_rows(layout, node.recovery)
+    if node.hold is not None:
+        return hold_rows(layout, node.hold)
     role = "unknown dim" if node.ignorable else "unknown"
     lead = Span(f"{GLYPHS['unknown'].text(layout.ascii)} ", role)
     title = [Span(unknown_title(layout.tr, node), role)]
@@ -288,6 +292,13 @@ def downgrade_rows(layout: Layout, record: Downgrade) -> list[Line]:
     title = [Span(downgrade_title(layout.tr, record), "accent")]
     rows = heading(layout, [gutter("tool-change", layout)], title, folds=True, wraps=True)
     return rows + (_facts(layout, downgrade_facts(layout.tr, record)) if layout.expanded else [])
+
+
+def hold_rows(layout: Layout, record: Hold) -> list[Line]:
+    """That the session's tools are held, or no more; what is known of it when opened."""
+    title = [Span(hold_title(layout.tr, record), "accent")]
+    rows = heading(layout, [gutter("tool-change", layout)], title, folds=True, wraps=True)
+    return rows + (_facts(layout, hold_facts(layout.tr, record)) if layout.expanded else [])
 
 
 def recovery_rows(layout: Layout, record: Recovery) -> list[Line]:

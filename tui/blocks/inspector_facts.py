@@ -20,6 +20,7 @@ from tui.blocks.wording import (
     tool_text,
 )
 from tui.blocks.wording_downgrade import downgrade_facts
+from tui.blocks.wording_hold import hold_facts
 from tui.blocks.wording_names import name_text, series_text, setting_name
 from tui.blocks.wording_recovery import recovery_facts
 from tui.blocks.wrap import wrap
@@ -49,6 +50,8 @@ def summary_rows(reading: Reading, row: TrajectoryRow, layout: Layout) -> list[L
         facts += [(label, value, "") for label, value in downgrade_facts(tr, row.downgrade)]
     if row.recovery is not None:
         facts += [(label, value, "") for label, value in recovery_facts(tr, row.recovery)]
+    if row.hold is not None:
+        facts += [(label, value, "") for label, value in hold_facts(tr, row.hold)]
     if row.header_notice is not None:
         facts += header_facts(row.header_notice, tr)
     rows += [EMPTY, *fact_rows(facts, layout)]

@@ -88,7 +88,7 @@ def _cropped(row: TrajectoryRow, left: Line, room: int) -> Line:
 
 def row_mark(row: TrajectoryRow) -> str:
     """The entry of the glyph table that marks a row."""
-    if row.tool_notice is not None or row.downgrade is not None:
+    if row.tool_notice is not None or row.downgrade is not None or row.hold is not None:
         return "tool-change"
     if row.recovery is not None:
         return "note"
@@ -207,7 +207,7 @@ def _role(row: TrajectoryRow, role: str) -> str:
         return role
     if row.status in ("error", "failed"):
         return "error"
-    if row.kind == "unknown" and row.ignorable and not (row.downgrade or row.recovery):
+    if row.kind == "unknown" and row.ignorable and not (row.downgrade or row.recovery or row.hold):
         return with_role(role, "dim")
     return role
 

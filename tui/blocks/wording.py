@@ -9,6 +9,7 @@ from typing import Final, assert_never
 
 from tui.blocks.clean import clean_line
 from tui.blocks.wording_downgrade import downgrade_title
+from tui.blocks.wording_hold import hold_title
 from tui.blocks.wording_faults import (
     damage_place,
     damage_text,
@@ -332,6 +333,8 @@ def unknown_title(tr: Translator, node: c.UnknownNode) -> str:
         return downgrade_title(tr, node.downgrade)
     if node.recovery is not None:
         return recovery_title(tr, node.recovery)
+    if node.hold is not None:
+        return hold_title(tr, node.hold)
     if node.known:
         return tr.t("{type} (has another shape than known)", type=name_text(node.type))
     if node.ignorable:
@@ -370,6 +373,8 @@ def row_title(tr: Translator, row: TrajectoryRow) -> str:
             return downgrade_title(tr, row.downgrade)
         case "unknown" if row.recovery is not None:
             return recovery_title(tr, row.recovery)
+        case "unknown" if row.hold is not None:
+            return hold_title(tr, row.hold)
         case _:
             return name_text(row.title)
 

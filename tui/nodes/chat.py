@@ -12,6 +12,7 @@ import msgspec
 
 from tui.nodes.notices import HeaderNotice, ToolNotice
 from tui.session.damage import Damage
+from tui.session.hold_record import Hold, hold_of
 from tui.session.own_records import Downgrade, Recovery, downgrade_of, recovery_of
 
 
@@ -354,6 +355,11 @@ class UnknownNode(ChatNode, frozen=True, kw_only=True):
     def recovery(self) -> Recovery | None:
         """What it tells if it is our own record of a session that goes on from a summary."""
         return recovery_of(self.type, self.data, ignorable=self.ignorable)
+
+    @property
+    def hold(self) -> Hold | None:
+        """What it tells if it is our own record of tools that are held."""
+        return hold_of(self.type, self.data, ignorable=self.ignorable)
 
 
 class DamageNode(ChatNode, frozen=True, kw_only=True):

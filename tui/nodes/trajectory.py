@@ -20,6 +20,7 @@ from tui.nodes.tool_nodes import cited_call
 from tui.nodes.trajectory_index import RowFlag, RowKind
 from tui.session.damage import Damage
 from tui.session.events import Event
+from tui.session.hold_record import Hold, hold_of
 from tui.session.json_text import compact
 from tui.session.json_value import as_array, as_count, as_object, as_text
 from tui.session.own_records import Downgrade, Recovery, downgrade_of, recovery_of
@@ -82,6 +83,8 @@ class TrajectoryRow(msgspec.Struct, frozen=True, kw_only=True):
     """That a route is sent full definitions in place of tool changes, or no more."""
     recovery: Recovery | None = None
     """That the session goes on from a summary, or that its first check was confirmed."""
+    hold: Hold | None = None
+    """That the session's tools are held, or no more."""
     damage: Damage | None = None
     """The fault that the row stands for, or that its record has."""
     repeated: bool = False
@@ -363,12 +366,14 @@ def _unknown(reading: Reading, index: int) -> TrajectoryRow:
     record = reading.log.unknown(event.row)
     downgrade = downgrade_of(event.type, event.data, ignorable=event.ignorable)
     recovery = recovery_of(event.type, event.data, ignorable=event.ignorable)
+    hold = hold_of(event.type, event.data, ignorable=event.ignorable)
     return TrajectoryRow(
         **_base(reading, index),
         title=record.type_name if record is not None else event.type,
-        gist="" if downgrade or recovery else _short(event_gist(event)),
+        gist="" if downgrade or recovery or hold else _short(event_gist(event)),
         downgrade=downgrade,
         recovery=recovery,
+        hold=hold,
         ignorable=record.ignorable if record is not None else event.ignorable,
         known=record.known if record is not None else False,
     )
