@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
 from pathlib import Path
 from xml.etree import ElementTree
@@ -69,6 +71,40 @@ def test_the_trajectory_as_text_has_one_line_for_each_record() -> None:
     written = exported(recording("single-tool-added"), "trajectory", "text")
     numbers = [int(number) for number in re.findall(r"^\[(\d+)\] ", written, re.MULTILINE)]
     assert numbers == sorted(set(numbers)) and numbers[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("lang", "told"),
+    [("en", "2 lines end in “…” after 400 characters"), ("zh", "2 行在 400 个字符后以“…”截断")],
+)
+@pytest.mark.parametrize("form", ["text", "md", "html"])
+def test_a_line_that_is_cut_says_so_and_where_the_whole_stands(
+    tmp_path: Path, form: str, lang: str, told: str
+) -> None:
+    log = _with_long_records(tmp_path)
+    written = exported(log, "trajectory", form, lang)
+    assert written.count("…") == 3 and written.count("moss " * 79 + "moss…") == 1
+    assert told in written and "`export --format json`" in html.unescape(written.replace("\\", ""))
+    assert "…" not in exported(recording("single-tool-added"), "trajectory", form, lang)
+
+
+def test_the_trajectory_as_json_holds_what_its_lines_cut(tmp_path: Path) -> None:
+    rows = json.loads(exported(_with_long_records(tmp_path), "trajectory", "json"))["rows"]
+    assert next(row["text"] for row in rows if row["kind"] == "user") == "moss " * 400 + "end"
+    found = next(row["text"] for row in rows if row["text"].startswith("turn/end"))
+    assert found.endswith("z" * 5_000 + '"}')
+
+
+def _with_long_records(folder: Path) -> Path:
+    """A log with a prompt and a bookkeeping record that are longer than their lines."""
+    log = folder / "session.v4.jsonl"
+    events = [json.loads(text) for text in recording("single-tool-added").read_text("utf-8").splitlines()]
+    prompt = next(event for event in events if event["type"] == "user/message")
+    prompt["data"]["content"] = [{"type": "text", "text": "moss " * 400 + "end"}]
+    end = next(event for event in events if event["type"] == "turn/end")
+    end["data"]["reason"] = {"kind": "completed", "note": "z" * 5_000}
+    log.write_text("".join(json.dumps(event) + "\n" for event in events), encoding="utf-8")
+    return log
 
 
 # -- Markdown
@@ -187,6 +223,22 @@ def test_a_picture_shows_the_notice_and_every_tool(view: str, lang: str, title: 
     text = "\n".join(shown(row) for row in drawn(recording("many-tools-changed"), view, lang))
     assert title in text
     assert "count_moths" in text and "close_vent" in text
+
+
+@pytest.mark.parametrize(
+    ("lang", "told"),
+    [
+        ("en", "{n} records that only keep the program's books are not in this picture"),
+        ("zh", "{n} 条只用于程序自身记账的记录未画出"),
+    ],
+)
+def test_a_picture_of_the_trajectory_says_how_many_records_it_leaves_out(lang: str, told: str) -> None:
+    path = recording("many-tools-changed")
+    written = exported(path, "trajectory", "text")
+    hidden = len(re.findall(r"^\[\d+\] event: (?!session/title)", written, re.MULTILINE))
+    rows = [shown(row) for row in drawn(path, "trajectory", lang)]
+    assert rows[-1].startswith(told.format(n=hidden))
+    assert not any("books" in shown(row) or "记账" in shown(row) for row in drawn(path, "chat", lang))
 
 
 def test_exports_wear_the_colours_of_the_screen() -> None:

@@ -9,7 +9,6 @@ from typing import Final, assert_never
 
 from tui.blocks.clean import clean_line
 from tui.blocks.wording_downgrade import downgrade_title
-from tui.blocks.wording_hold import hold_title
 from tui.blocks.wording_faults import (
     damage_place,
     damage_text,
@@ -17,6 +16,7 @@ from tui.blocks.wording_faults import (
     failure_title,
     interruption_title,
 )
+from tui.blocks.wording_hold import hold_title
 from tui.blocks.wording_names import (
     cause_text,
     kind_name,
@@ -38,9 +38,9 @@ ROW_TEXT: Final = 400
 """Characters of a record's own text that go into one row."""
 
 
-def one_row(text: str) -> str:
+def one_row(text: str, longest: int = ROW_TEXT) -> str:
     """The beginning of a text of any length, safe and in one row."""
-    return clean_line(text[: ROW_TEXT * 4])[:ROW_TEXT]
+    return clean_line(text[: longest * 4])[:longest]
 
 
 def node_text(tr: Translator, node: c.ChatNode) -> str:
@@ -149,7 +149,7 @@ def reasoning_title(tr: Translator, node: c.ReasoningNode) -> str:
     return tr.t("Thought for {time} · {size}", time=tr.duration(node.duration_ms), size=size)
 
 
-def arguments_gist(arguments: str) -> str:
+def arguments_gist(arguments: str, longest: int = ROW_TEXT) -> str:
     """A call's arguments in one row: `lamp=north bed=fern`, or the text as it stands if it is no object."""
     import json
 
@@ -159,10 +159,10 @@ def arguments_gist(arguments: str) -> str:
         return ""
     if len(arguments) <= _PARSED:
         try:
-            return one_line(json.loads(arguments), ROW_TEXT)
+            return one_line(json.loads(arguments), longest)
         except (ValueError, RecursionError):
             pass
-    return one_row(arguments)
+    return one_row(arguments, longest)
 
 
 _PARSED: Final = 65_536
@@ -379,22 +379,22 @@ def row_title(tr: Translator, row: TrajectoryRow) -> str:
             return name_text(row.title)
 
 
-def row_gist(tr: Translator, row: TrajectoryRow) -> str:
+def row_gist(tr: Translator, row: TrajectoryRow, longest: int = ROW_TEXT) -> str:
     """The beginning of what a trajectory row says; empty where its title says it all."""
     if row.kind == "tool":
-        return arguments_gist(row.gist)
+        return arguments_gist(row.gist, longest)
     if row.kind in ("header", "damage") or row.tool_notice is not None:
         return ""
     if row.kind == "failure" and row.status != "failed":
         return ""
-    return one_row(row.gist)
+    return one_row(row.gist, longest)
 
 
-def row_text(tr: Translator, row: TrajectoryRow) -> str:
-    """A trajectory row in one line without its columns."""
+def row_text(tr: Translator, row: TrajectoryRow, longest: int = ROW_TEXT) -> str:
+    """A trajectory row in one line without its columns; at most `longest` characters of what it says."""
     title = "" if row.kind in ("user", "assistant") and row.gist else row_title(tr, row)
     outcome = "" if row.status in ("ok", "") or row.kind in ("failure", "damage") else row_outcome(tr, row)
-    return _joined(title, row_gist(tr, row), outcome)
+    return _joined(title, row_gist(tr, row, longest), outcome)
 
 
 def row_outcome(tr: Translator, row: TrajectoryRow) -> str:

@@ -73,6 +73,15 @@ def write_svg(
             left_out += 1
             continue
         rows += _bounded(block, layout)
+    if view == "trajectory" and (hidden := _bookkeeping(reading)):
+        note = tr.n(
+            "{n} record that only keeps the program's books is not in this picture; text, md, html and json "
+            "have it",
+            "{n} records that only keep the program's books are not in this picture; text, md, html and json "
+            "have them",
+            hidden,
+        )
+        rows += [EMPTY, crop(line(Span(note, "muted")), layout.width)]
     if left_out:
         note = tr.n(
             "… {n} more entry is not in this picture; export as text, md, html or json for all of it",
@@ -113,7 +122,8 @@ def _trajectory(reading: Reading, layout: Layout) -> Iterator[list[Line]]:
     shown = 0
     for index in range(len(turns)):
         if shown >= ROWS:
-            yield []
+            if not is_bookkeeping(reading, index):
+                yield []
             continue
         rows: list[Line] = []
         turn = turns[index]
@@ -121,8 +131,9 @@ def _trajectory(reading: Reading, layout: Layout) -> Iterator[list[Line]]:
             rows += [EMPTY, turn_rule(reading.turns.turns[turn], layout)]
         before = turn
         if is_bookkeeping(reading, index):
-            # The pane folds the program's own bookkeeping away too.
-            yield rows
+            # The pane folds the program's own bookkeeping away too; its count stands below the picture.
+            if rows:
+                yield rows
             continue
         row = trajectory_row(reading, index)
         rows.append(row_line(row, layout))
@@ -130,6 +141,10 @@ def _trajectory(reading: Reading, layout: Layout) -> Iterator[list[Line]]:
             rows += _notice(row.tool_notice, layout)
         shown += min(len(rows), NODE_ROWS)
         yield rows
+
+
+def _bookkeeping(reading: Reading) -> int:
+    return sum(is_bookkeeping(reading, index) for index in range(len(reading.trajectory.index)))
 
 
 def _notice(notice: ToolNotice, layout: Layout) -> list[Line]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from tui.blocks.clean import clean_line
 from tui.blocks.wording import row_text
@@ -14,11 +14,14 @@ from tui.i18n import Translator
 from tui.nodes.reading import Reading
 from tui.nodes.trajectory import RowUsage, TrajectoryRow, trajectory_row
 
+_WHOLE: Final = 1 << 40
+"""More characters than a record has."""
+
 
 def trajectory_entries(reading: Reading, tr: Translator) -> Iterator[dict[str, Any]]:
-    """Yield every row in order, bookkeeping events too."""
+    """Yield every row in order, bookkeeping events too, with all that its record says."""
     for index in range(len(reading.trajectory.index)):
-        row = trajectory_row(reading, index)
+        row = trajectory_row(reading, index, whole=True)
         entry = row_entry(row, tr)
         if row.kind == "unknown":
             entry |= present(data=reading.log.event(row.row).data)
@@ -33,7 +36,7 @@ def row_entry(row: TrajectoryRow, tr: Translator) -> dict[str, Any]:
         "kind": row.kind,
         **present(seq=row.seq, turn=row.turn, step=row.step),
         "title": row.title,
-        "text": clean_line(row_text(tr, row)),
+        "text": clean_line(row_text(tr, row, _WHOLE)),
         **present(
             time_ms=row.time_ms,
             started_ms=row.started_ms if row.started_ms is not None else row.time_ms,

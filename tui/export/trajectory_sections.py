@@ -11,24 +11,45 @@ from tui.export.chat_sections import change_lists, pretty_value
 from tui.export.sections import HEADING, Code, Item, Items, Part, Prose, Section, turn_facts
 from tui.i18n import Translator
 from tui.nodes.reading import Reading
-from tui.nodes.trajectory import TrajectoryRow, is_bookkeeping, trajectory_row
+from tui.nodes.trajectory import GIST, TrajectoryRow, is_bookkeeping, trajectory_row
 
 
 def trajectory_sections(reading: Reading, tr: Translator, first: int = 0) -> Iterator[Section]:
-    """Yield the rows of the trajectory from the row at `first` on."""
+    """Yield the rows of the trajectory from the row at `first` on, and at the end how many are cut."""
     turns = reading.trajectory.index.turns
     before: int | None = None
+    cut = 0
     for index in range(first, len(turns)):
         turn = turns[index]
         if turn != before:
             before = turn
             yield turn_section(reading, tr, turn)
         row = trajectory_row(reading, index)
+        cut += is_cut(row, tr)
         made = row_section(row, tr, faint=row.replaced or is_bookkeeping(reading, index))
         if row.kind == "unknown":
             raw = Code(pretty_value(reading.log.event(row.row).data), language="json")
             made = replace(made, parts=(raw, *made.parts))
         yield made
+    if cut:
+        yield _cut_section(tr, cut)
+
+
+def is_cut(row: TrajectoryRow, tr: Translator) -> bool:
+    """Whether a row's line is only the beginning of what its record says."""
+    return row.cut and bool(w.row_gist(tr, row))
+
+
+def _cut_section(tr: Translator, cut: int) -> Section:
+    told = tr.n(
+        "{n} line ends in “…” after {most} characters; `export --format json` holds it whole, and the chat "
+        "view every message",
+        "{n} lines end in “…” after {most} characters; `export --format json` holds them whole, and the chat "
+        "view every message",
+        cut,
+        most=tr.number(GIST),
+    )
+    return Section(glyph="event", title=told, faint=True)
 
 
 def turn_section(reading: Reading, tr: Translator, turn: int) -> Section:
@@ -48,6 +69,8 @@ def row_section(row: TrajectoryRow, tr: Translator, *, faint: bool) -> Section:
     gist = w.row_gist(tr, row)
     title = "" if gist and row.kind in ("user", "assistant") else w.row_title(tr, row)
     said = " ".join(part for part in (title, gist) if part)
+    if is_cut(row, tr):
+        said = said.rstrip() + "…"
     return Section(
         glyph=kind,
         title=clean_line(tr.t("{name}: {value}", name=w.kind_name(tr, kind), value=said)),

@@ -6,8 +6,9 @@ only where a stream is (CONTRACT.md).
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from typing import Any, Literal, cast
+from typing import Any, Final, Literal, cast
 
 import msgspec
 
@@ -58,6 +59,8 @@ class TrajectoryRow(msgspec.Struct, frozen=True, kw_only=True):
     """What it is about, from the record: a tool's name, a source, a model, an event type. Not localised."""
     gist: str = ""
     """The beginning of what it says: text, arguments, reason. Not localised."""
+    cut: bool = False
+    """The gist is not all that it says."""
     time_ms: int | None = None
     started_ms: int | None = None
     duration_ms: int | None = None
@@ -95,13 +98,21 @@ class TrajectoryRow(msgspec.Struct, frozen=True, kw_only=True):
     """Parts of an answer's stream of unknown kinds."""
 
 
-_GIST = 400
+GIST: Final = 400
+"""Characters of what a record says that its row holds."""
 
 
-def trajectory_row(reading: Reading, index: int) -> TrajectoryRow:
-    """The row at a position, decoded."""
-    kind = RowKind(reading.trajectory.index.kinds[index])
-    return _BUILDERS[kind](reading, index)
+def trajectory_row(reading: Reading, index: int, *, whole: bool = False) -> TrajectoryRow:
+    """The row at a position, decoded; `whole` gives all that the record says as its gist."""
+    build = _BUILDERS[RowKind(reading.trajectory.index.kinds[index])]
+    row = build(reading, index)
+    if len(row.gist) <= GIST:
+        return row
+    if not whole:
+        return msgspec.structs.replace(row, gist=row.gist[:GIST], cut=True)
+    if build in (_event, _unknown):
+        return msgspec.structs.replace(row, gist=event_gist(_event_of(reading, index), sys.maxsize))
+    return row
 
 
 def is_bookkeeping(reading: Reading, index: int) -> bool:
@@ -159,33 +170,32 @@ def _event_of(reading: Reading, index: int) -> Event:
     return reading.log.event(reading.trajectory.index.rows[index])
 
 
-def _short(text: str) -> str:
-    return text[:_GIST]
-
-
 def _event(reading: Reading, index: int) -> TrajectoryRow:
     event = _event_of(reading, index)
     unanswered = bool(reading.trajectory.index.flags[index] & RowFlag.UNANSWERED)
     return TrajectoryRow(
         **_base(reading, index),
         title=event.type,
-        gist=_short(event_gist(event)),
+        gist=event_gist(event),
         status="unanswered" if unanswered else "",
     )
 
 
-def event_gist(event: Event) -> str:
-    """The payload of a known event in one line: its plain members, nested ones as JSON."""
+def event_gist(event: Event, longest: int = GIST) -> str:
+    """The payload of a known event in one line: its plain members, nested ones as JSON.
+
+    It has more than `longest` characters where that is not all.
+    """
     data: Any = event.data
     if not isinstance(data, dict):
-        return "" if data is None else compact(data)[:_GIST]
+        return "" if data is None else compact(data)[: longest + 1]
     parts: list[str] = []
     size = 0
     for key, value in cast("dict[str, Any]", data).items():
         text = value if isinstance(value, str) else compact(value)
-        parts.append(f"{key}={text[:_GIST]}")
-        size += len(parts[-1])
-        if size > _GIST:
+        parts.append(f"{key}={text[:longest]}")
+        size += len(parts[-1]) + (len(parts) > 1)
+        if size > longest:
             break
     return " ".join(parts)
 
@@ -196,14 +206,14 @@ def _system(reading: Reading, index: int) -> TrajectoryRow:
     return TrajectoryRow(
         **_base(reading, index),
         title="system-prompt",
-        gist=_short(text),
+        gist=text,
         system_change=system_change(reading, event, text),
     )
 
 
 def _user(reading: Reading, index: int) -> TrajectoryRow:
     content = content_of(message_of(_event_of(reading, index)).get("content"))
-    return TrajectoryRow(**_base(reading, index), title="user", gist=_short(content.text))
+    return TrajectoryRow(**_base(reading, index), title="user", gist=content.text)
 
 
 def _context(reading: Reading, index: int) -> TrajectoryRow:
@@ -213,7 +223,7 @@ def _context(reading: Reading, index: int) -> TrajectoryRow:
     return TrajectoryRow(
         **_base(reading, index),
         title=as_text(source.get("kind")),
-        gist=_short(as_text(source.get("summary")) or content_of(message.get("content")).text),
+        gist=as_text(source.get("summary")) or content_of(message.get("content")).text,
         tool_notice=notice_at(reading, event.seq) if event.type == "developer/message" else None,
     )
 
@@ -259,7 +269,7 @@ def _assistant(reading: Reading, index: int) -> TrajectoryRow:
     return TrajectoryRow(
         **base,
         title=as_text(source.get("model")),
-        gist=_short(text or thought or ", ".join(called)),
+        gist=text or thought or ", ".join(called),
         status=status,
         usage=usage_of(data.get("usage")),
         calls=len(called),
@@ -275,7 +285,7 @@ def _attempt_row(base: dict[str, Any], event: Event) -> TrajectoryRow:
     return TrajectoryRow(
         **base,
         title="attempt",
-        gist=_short(message or partial_text(event)),
+        gist=message or partial_text(event),
         status="interrupted" if stopped else "failed",
         error_code=as_text(failure.get("code")),
     )
@@ -302,9 +312,7 @@ def _tool(reading: Reading, index: int) -> TrajectoryRow:
     return TrajectoryRow(
         **_timed(reading, index),
         title=as_text(data.get("name")),
-        gist=_short(
-            arguments if isinstance(arguments, str) else "" if arguments is None else compact(arguments)
-        ),
+        gist=arguments if isinstance(arguments, str) else "" if arguments is None else compact(arguments),
         status=status,
         error_code=as_text(error.get("code")),
         call_id=as_text(call_id) or as_text(as_object(result.get("message")).get("toolCallId")) or None,
@@ -331,7 +339,7 @@ def _compaction(reading: Reading, index: int) -> TrajectoryRow:
     return TrajectoryRow(
         **_timed(reading, index),
         title=as_text(summary.get("model")) or "compaction",
-        gist=_short(text),
+        gist=text,
         status=status,
         usage=usage_of(summary.get("usage")),
     )
@@ -343,7 +351,7 @@ def _retry(reading: Reading, index: int) -> TrajectoryRow:
     return TrajectoryRow(
         **_base(reading, index),
         title=as_text(data.get("provider")),
-        gist=_short(as_text(failure.get("message"))),
+        gist=as_text(failure.get("message")),
         error_code=as_text(failure.get("code")),
     )
 
@@ -355,7 +363,7 @@ def _failure(reading: Reading, index: int) -> TrajectoryRow:
     return TrajectoryRow(
         **_base(reading, index),
         title=as_text(reason.get("kind")),
-        gist=_short(as_text(failure.get("message")) or as_text(as_object(why).get("kind")) or as_text(why)),
+        gist=as_text(failure.get("message")) or as_text(as_object(why).get("kind")) or as_text(why),
         status="failed" if reason.get("kind") == "error" else "interrupted",
         error_code=as_text(failure.get("code")),
     )
@@ -370,7 +378,7 @@ def _unknown(reading: Reading, index: int) -> TrajectoryRow:
     return TrajectoryRow(
         **_base(reading, index),
         title=record.type_name if record is not None else event.type,
-        gist="" if downgrade or recovery or hold else _short(event_gist(event)),
+        gist="" if downgrade or recovery or hold else event_gist(event),
         downgrade=downgrade,
         recovery=recovery,
         hold=hold,
