@@ -31,10 +31,12 @@ def run(capsysbinary: pytest.CaptureFixture[bytes]) -> Any:
     return call
 
 
-def test_a_sound_session_ends_with_zero_and_one_sentence(run: Any) -> None:
+def test_a_sound_session_ends_with_zero_one_sentence_and_its_versions(run: Any) -> None:
     done = run("doctor", recording("plain-chat"))
     assert (done.status, done.err) == (0, "")
-    assert done.out == "✓ Nothing is wrong with this session.\n"
+    verdict, _, versions = done.out.partition("\n\n")
+    assert verdict == "✓ Nothing is wrong with this session."
+    assert versions.startswith("Versions, to paste into a report\n")
     assert run("--ascii", "doctor", recording("plain-chat")).out.isascii()
 
 
@@ -42,7 +44,7 @@ def test_a_stuck_session_ends_with_one_and_names_event_status_and_request(shared
     done = run("doctor", case_log(shared, "B01"))
     assert done.status == 1
     assert "event 22" in done.out
-    for said in ("HTTP 400", "req_invented_0001", "cool (kiln)", "Turn 4: failed"):
+    for said in ("HTTP 400", "req_invented_0001", "cool (kiln)", "Turn 4: failed", "answer means event 22"):
         assert said in done.out
     steps = ["Freeze", "Note the versions", "Verify", "Export", "Resume", "Keep the original"]
     places = [done.out.index(step) for step in steps]

@@ -201,6 +201,12 @@ def test_a_list_of_deferred_tools_alone_is_not_taken_for_a_refused_change(shared
         ("CONTEXT_WINDOW_EXCEEDED", 400, "prompt is too long: 9 tokens", "context-overflow"),
         ("SERVER", 529, "tool_addition service overloaded", "provider-trouble"),
         ("NO_ADAPTER", None, "no provider", "not-configured"),
+        ("HTTP_403", 403, "forbidden", "credentials"),
+        ("payment_required", 402, "pay first", "quota"),
+        ("HTTP_429", 429, "slow down", "rate-limit"),
+        ("INVALID_REQUEST", 400, "maximum context length is 9 tokens", "context-overflow"),
+        ("UNKNOWN", 503, "try later", "provider-trouble"),
+        ("UNKNOWN", 404, "no such model", "request-refused"),
         ("INVALID_REQUEST", 400, "messages.3.content.0: unexpected block", "tool-update-rejected"),
         ("INVALID_REQUEST", 400, "messages[3].content[0] is bad", "tool-update-rejected"),
         ("HTTP_422", 422, "unknown variant tool_addition", "tool-update-rejected"),
@@ -214,9 +220,45 @@ def test_every_cause_of_a_failed_turn_has_its_own_name(
     assert only(examine(built.read(tmp_path))).code == cause
 
 
-def test_a_path_that_leads_to_a_prompt_is_no_refused_change(tmp_path: Path) -> None:
-    built = refused(grown(), "messages.0.content.0: image is too big")
-    assert only(examine(built.read(tmp_path))).code == "request-refused"
+def test_a_path_that_leads_to_a_prompt_is_no_refused_change_and_leads_there(tmp_path: Path) -> None:
+    made = refused(grown(), "messages.0.content.0: image is too big").read(tmp_path)
+    finding = only(examine(made))
+    assert finding.code == "request-refused"
+    assert finding.seq is not None
+    assert made.log.event(finding.seq).type == "user/message"
+    assert finding.fields["path"] == "messages.0.content.0"
+
+
+def test_a_path_that_leads_to_an_answer_leads_to_its_event(tmp_path: Path) -> None:
+    made = refused(grown(), "messages[1].content[0]: text content blocks must be non-empty").read(tmp_path)
+    finding = only(examine(made))
+    assert finding.code == "request-refused"
+    assert finding.seq is not None
+    assert made.log.event(finding.seq).type == "assistant/message"
+
+
+def test_a_path_among_the_declarations_leads_to_the_header_and_names_the_tool(tmp_path: Path) -> None:
+    built = log().turn().user("go").tools("peek", "water").answer("fine").end()
+    made = refused(built.turn().step().user("more"), "tools.1.input_schema: bad schema").read(tmp_path)
+    finding = only(examine(made))
+    assert (finding.code, finding.fields["path"], finding.fields["tools"]) == (
+        "request-refused",
+        "tools.1",
+        ("water",),
+    )
+    assert finding.seq is not None
+    assert made.log.event(finding.seq).type == "request/header"
+
+
+def test_a_path_beyond_the_request_leads_nowhere(tmp_path: Path) -> None:
+    built = log().turn().user("go").tools("peek").answer("fine").end()
+    finding = only(examine(refused(built.turn().step().user("b"), "messages.99: bad").read(tmp_path)))
+    assert (finding.code, finding.fields["path"]) == ("request-refused", "")
+
+
+def test_a_missing_key_is_told_as_never_sent(tmp_path: Path) -> None:
+    built = refused(grown(), "no key", code="MISSING_CREDENTIAL", status=None)
+    assert not only(examine(built.read(tmp_path))).attempts[0].was_sent
 
 
 def test_a_change_that_is_accepted_later_was_not_what_was_refused(tmp_path: Path) -> None:

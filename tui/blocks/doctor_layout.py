@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tui.blocks.cells import cell_len
 from tui.blocks.glyphs import GLYPHS
 from tui.blocks.layout import Layout, finished, plain_signs
 from tui.blocks.text import EMPTY, Line, Span, line
@@ -14,7 +15,9 @@ from tui.blocks.wording_doctor import (
     turn_text,
     verdict_text,
 )
+from tui.blocks.wording_versions import versions_rows, versions_title
 from tui.blocks.wrap import wrap
+from tui.i18n import Translator
 from tui.nodes.doctor import Examination
 from tui.nodes.doctor_failures import FailedTurn
 
@@ -47,11 +50,22 @@ def finding_lines(found: Examination, number: int, layout: Layout) -> list[Line]
     title += [Span("  "), Span(finding.code, "faint")]
     rows = [EMPTY, *_rows(layout, [Span(f"{glyph} ", role)], title)]
     rows += _rows(layout, [Span(" " * _INDENT)], [Span(finding_text(tr, finding), "text")])
+    earlier = next((other for other in found.findings[:number] if other.advice == finding.advice), None)
+    if earlier is not None and len(finding.advice) > 1:
+        lead = [Span(" " * _INDENT), Span("→ ", "accent")]
+        said = _same_steps(tr, earlier.seq)
+        return finished(layout, rows + _rows(layout, lead, [Span(said, "text")]))
     for at, step in enumerate(finding.advice, 1):
         mark = f"{at}. " if len(finding.advice) > 1 else "→ "
         lead = [Span(" " * _INDENT), Span(mark, "accent")]
         rows += _rows(layout, lead, [Span(advice_text(tr, step, found.versions), "text")])
     return finished(layout, rows)
+
+
+def _same_steps(tr: Translator, seq: int | None) -> str:
+    if seq is None:
+        return tr.t("What to do: the same steps as above.")
+    return tr.t("What to do: the same steps as for event {seq} above.", seq=seq)
 
 
 def chain_title(layout: Layout) -> list[Line]:
@@ -80,7 +94,24 @@ def doctor_lines(found: Examination, layout: Layout) -> list[Line]:
         rows += chain_title(layout)
         for turn in found.chain:
             rows += turn_lines(turn, layout)
-    return rows
+    return rows + versions_lines(found, layout)
+
+
+def versions_lines(found: Examination, layout: Layout) -> list[Line]:
+    """Versions and route, to paste into a report: a line for each fact."""
+    tr = layout.tr
+    facts = versions_rows(tr, found)
+    widest = max(cell_len(label) for label, _ in facts)
+    rows = [EMPTY, *_rows(layout, [], [Span(versions_title(tr), "heading")])]
+    for label, value in facts:
+        lead = [Span(" " * _INDENT), Span(label + " " * (widest - cell_len(label) + 2), "muted")]
+        rows += _rows(layout, lead, [Span(value, "text")])
+    return finished(layout, rows)
+
+
+def versions_copy(found: Examination, tr: Translator) -> str:
+    """The same block as text, a fact a line, whatever the width of the screen."""
+    return "\n".join(f"{label}: {value}" for label, value in versions_rows(tr, found)) + "\n"
 
 
 def _rows(layout: Layout, lead: list[Span], said: list[Span]) -> list[Line]:

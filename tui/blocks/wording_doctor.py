@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, assert_never
 
 from tui.blocks.clean import clean_line
 from tui.blocks.wording_faults import damage_text
 from tui.blocks.wording_names import cause_text, name_text, tool_text
+from tui.blocks.wording_versions import missing_text
 from tui.i18n import Translator
-from tui.nodes.doctor import Advice, Examination, Finding, Versions
+from tui.nodes.doctor import Advice, Examination, Finding
 from tui.nodes.doctor_failures import FailedAttempt, FailedTurn
+from tui.nodes.doctor_versions import Versions
 
 _NAMED = 4
 _TOLD = 400
@@ -55,6 +58,8 @@ def finding_title(tr: Translator, finding: Finding) -> str:
             return tr.t("dsh would refuse this log")
         case "open-turn":
             return tr.t("The log ends inside a turn")
+        case "damage-unknown-event":
+            return tr.t("An event of an unknown type, which may matter")
         case _:
             return tr.t("The log is damaged")
 
@@ -65,9 +70,23 @@ def finding_text(tr: Translator, finding: Finding) -> str:
         return damage_text(tr, finding.damage)
     fields = finding.fields
     said = [_what(tr, finding)]
+    if fields.get("path"):
+        said.append(_pointed(tr, fields))
     if fields.get("overcome"):
         said.append(tr.t("Later requests of this session were answered."))
     return _sentences(tr, [*said, *_told(tr, fields)])
+
+
+def _pointed(tr: Translator, fields: dict[str, Any]) -> str:
+    """Which record the place means that the provider's answer names."""
+    if str(fields["path"]).startswith("tools."):
+        return tr.t(
+            "{path} in its answer means the tool {tool}, which event {seq} declares.",
+            path=fields["path"],
+            tool=_tools(tr, fields["tools"]),
+            seq=fields["record"],
+        )
+    return tr.t("{path} in its answer means event {seq}.", path=fields["path"], seq=fields["record"])
 
 
 def _what(tr: Translator, finding: Finding) -> str:
@@ -154,6 +173,8 @@ def _what(tr: Translator, finding: Finding) -> str:
             )
         case "plugin-crash":
             return tr.t("{turns}: failed inside the program, not at the provider.", turns=turns)
+        case "credentials" if not any(attempt.was_sent for attempt in finding.attempts):
+            return tr.t("{turns}: no usable key was there, so nothing was sent.", turns=turns)
         case "refused-by-dsh":
             return _refused(tr, finding)
         case "open-turn":
@@ -229,9 +250,13 @@ def _sentences(tr: Translator, said: Sequence[str]) -> str:
 
 
 def _tools(tr: Translator, names: Sequence[str]) -> str:
-    shown = [tool_text(tr, name) for name in names[:_NAMED]]
-    if len(names) > _NAMED:
-        shown.append(tr.n("{n} more", "{n} more", len(names) - _NAMED))
+    counts = Counter(names)
+    shown = [
+        tool_text(tr, name) + (f" ×{tr.number(times)}" if times > 1 else "")
+        for name, times in list(counts.items())[:_NAMED]
+    ]
+    if len(counts) > _NAMED:
+        shown.append(tr.n("{n} more", "{n} more", len(counts) - _NAMED))
     return tr.join(shown) or tr.t("unnamed tools")
 
 
@@ -249,17 +274,22 @@ def advice_text(tr: Translator, advice: Advice, versions: Versions) -> str:
     """One step of what to do."""
     match advice:
         case "freeze":
-            return tr.t("Freeze: stop retries, and install, update or remove no further plugins.")
+            return tr.t(
+                "Freeze: stop retries, and install, update or remove no further plugins; in a session of "
+                "dsh-tui, /hold keeps its tools as they are."
+            )
         case "versions":
             return tr.t(
-                "Note the versions: {known}; dsh, its profile and its plugins as they are now.",
-                known=versions_text(tr, versions),
+                "Note the versions: they stand at the end, to paste into a report. Add what neither log nor "
+                "home tells: {missing}.",
+                missing=missing_text(tr, versions),
             )
         case "verify":
             return tr.t(
-                "Verify with a fresh session: a short message, then one call of a tool that only reads. If "
-                "both "
-                "work, the history is at fault; a good sign, no proof."
+                "Verify with a fresh session: `dsh-tui doctor {session} --verify` sends one short message "
+                "and makes one call of a tool that declares itself read-only, if there is one. If both work, "
+                "the old history is likely at fault: a good sign, never a proof.",
+                session=name_text(versions.session),
             )
         case "plain-route":
             return tr.t(
@@ -311,22 +341,6 @@ def advice_text(tr: Translator, advice: Advice, versions: Versions) -> str:
             return tr.t("Update dsh-tui, or see which plugin wrote the event.")
         case _:
             assert_never(advice)
-
-
-def versions_text(tr: Translator, versions: Versions) -> str:
-    """What the log itself tells of versions and route."""
-    known = [tr.t("log format {version}", version=versions.format_version)]
-    if versions.preset:
-        known.append(tr.t("preset {preset}", preset=name_text(versions.preset)))
-    if versions.model:
-        route = tr.t(
-            "route {provider} · {model} (its endpoint is not in the log)",
-            provider=name_text(versions.provider),
-            model=name_text(versions.model),
-        )
-        known.append(route)
-    known.append(tr.n("{n} active tool", "{n} active tools", versions.tools))
-    return tr.join(known)
 
 
 def downgrade_note(tr: Translator, versions: Versions) -> str:
@@ -396,4 +410,10 @@ def attempt_text(tr: Translator, attempt: FailedAttempt) -> str:
     if attempt.request_id:
         parts.append(name_text(attempt.request_id))
     parts.append(clean_line(attempt.message[:_TOLD]))
-    return " · ".join(parts)
+    told = " · ".join(parts)
+    if attempt.record_seq is None:
+        return told
+    if not attempt.tools:
+        return told + " → " + tr.t("event {seq}", seq=attempt.record_seq)
+    tools = _tools(tr, attempt.tools)
+    return told + " → " + tr.t("event {seq}, {tools}", seq=attempt.record_seq, tools=tools)

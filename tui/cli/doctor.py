@@ -11,7 +11,7 @@ from tui.blocks.layout import Layout
 from tui.blocks.text import plain
 from tui.cli.run import OK, Run, complain, is_terminal, say
 from tui.cli.session_reading import found, read
-from tui.export.doctor_json import chain_entries, finding_entries, route_member
+from tui.export.doctor_json import chain_entries, finding_entries, route_member, versions_member
 from tui.export.json_text import write_document
 from tui.export.output import utf8_writer
 from tui.export.session_facts import session_member
@@ -31,7 +31,11 @@ def doctor(run: Run) -> int:
     reading = read(session, run)
     examined = examine(reading)
     if run.options.get("json"):
-        head = {"session": session_member(reading), "route": route_member(examined)}
+        head = {
+            "session": session_member(reading),
+            "route": route_member(examined),
+            "versions": versions_member(examined),
+        }
         lists = {"findings": finding_entries(examined, run.tr), "chain": chain_entries(examined)}
         write_document(utf8_writer(sys.stdout), "doctor", head, lists)
     else:

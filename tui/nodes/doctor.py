@@ -16,6 +16,8 @@ import msgspec
 
 from tui.nodes.doctor_calls import Calls
 from tui.nodes.doctor_failures import Cause, FailedAttempt, FailedTurn, FailureFold
+from tui.nodes.doctor_home import read_home
+from tui.nodes.doctor_versions import Versions, VersionsFold
 from tui.nodes.reading import Reading
 from tui.session.damage import Damage
 from tui.session.events import Event, event_of
@@ -82,19 +84,6 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     damage: Damage | None = None
 
 
-class Versions(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of who wrote the session and what it talks to."""
-
-    session: str
-    format_version: int
-    preset: str
-    provider: str
-    model: str
-    tools: int
-    downgraded_seq: int | None
-    """The record since which the latest route is sent full definitions in place of change blocks."""
-
-
 class Examination(msgspec.Struct, frozen=True, kw_only=True):
     """The whole of what was found."""
 
@@ -119,6 +108,7 @@ class Examiner:
         self._reading = reading
         self._failures = FailureFold(self._lookup)
         self._calls = Calls()
+        self._versions = VersionsFold()
         self._rules = _Rules(reading)
         self._row = 0
 
@@ -146,18 +136,12 @@ class Examiner:
             *_open(reading),
         ]
         findings.sort(key=lambda finding: finding.severity != "error")
-        header = reading.log.header
+        route = reading.provider, reading.model
         return Examination(
             findings=tuple(findings),
             chain=tuple(failures.turns),
-            versions=Versions(
-                session=header.id,
-                format_version=header.version,
-                preset=header.agent_preset or "",
-                provider=reading.provider,
-                model=reading.model,
-                tools=len(reading.tools.active_names()),
-                downgraded_seq=failures.downgraded.get((reading.provider, reading.model)),
+            versions=self._versions.versions(
+                reading, read_home(reading.log.path), downgraded_seq=failures.downgraded.get(route)
             ),
         )
 
@@ -168,6 +152,7 @@ class Examiner:
         except (ValueError, RecursionError):
             return  # a fault that the log knows of
         self._rules.apply(row, event)
+        self._versions.apply(event)
         if _holds_halves(raw):
             self._failures.half_seqs.append(event.seq)
         self._calls.apply(event)
@@ -230,6 +215,7 @@ def _run(fold: FailureFold, run: list[FailedAttempt]) -> Finding:
         "all-tools-deferred",
         "half-characters",
         "orphan-calls",
+        "request-refused",
     )
     seq = record if is_pointed and record is not None else first.seq
     return Finding(
@@ -247,6 +233,7 @@ def _run(fold: FailureFold, run: list[FailedAttempt]) -> Finding:
             "message": last.message,
             "overcome": overcome,
             "points": any(attempt.points for attempt in run),
+            "path": next((attempt.path for attempt in run if attempt.path), ""),
             "compaction": all(attempt.is_compaction for attempt in run),
         },
         advice=_ADVICE[first.cause],

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
+from tui.llm.errors import ErrorFacts, classify
 from tui.llm.projection import Projection, declares_only_deferred, project_tool_updates
 from tui.llm.route import CATALOGUE, ToolUpdateMode
-from tui.llm.wire_places import error_path, source_of, wire_messages
+from tui.llm.wire_places import ErrorPath, error_path, source_of, wire_messages
+from tui.nodes.masking import masked
 from tui.session.events import Event
 from tui.session.json_value import as_array, as_count, as_object, as_text
 from tui.session.own_records import TOOL_UPDATE_DOWNGRADE
 from tui.session.request_header import RequestHeader, parse_request_header
 from tui.session.stream import finish
-from tui.session.surface import Surface, derive_messages
+from tui.session.surface import Surface, derive_messages, message_of
 from tui.session.tool_history import ToolHistory, ToolHistoryFold
 
 Cause = Literal[
@@ -72,7 +74,23 @@ _ALL_DEFERRED: Final = re.compile(
 _HALVES: Final = re.compile(r"surrogate|unpaired|not valid json|invalid (?:unicode|utf)", re.IGNORECASE)
 _PAIRS: Final = re.compile(r"tool_use|tool_result|tool_calls?\b|tool call", re.IGNORECASE)
 _MANIFEST: Final = re.compile(r"\bmanifest\b|request extension", re.IGNORECASE)
+_DECLARED: Final = re.compile(r"\btools?\s*(?:\.|\[|/)\s*(\d{1,6})\b")
 _REFUSED: Final = (400, 413, 415, 422)
+_UNSENT: Final = frozenset(("MISSING_CREDENTIAL", "INVALID_CREDENTIAL"))
+"""Codes of failures before the request goes out, unless they have a status."""
+
+
+class Refused(NamedTuple):
+    """What a refusal is of."""
+
+    cause: Cause
+    record: int | None = None
+    """The event that the refused part came from."""
+    tools: tuple[str, ...] = ()
+    points: bool = False
+    """Whether the provider's own path or words lead there."""
+    path: str = ""
+    """The place that the provider names, where `record` is what stands there."""
 
 
 class FailedAttempt(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,6 +113,8 @@ class FailedAttempt(msgspec.Struct, frozen=True, kw_only=True):
     """Tools of the change blocks that were sent, or of the one that the error points at."""
     points: bool = False
     """Whether the provider's own path or words lead to the record."""
+    path: str = ""
+    """The place in the request that the provider names, if the record is what stands there."""
 
 
 class FailedTurn(msgspec.Struct, kw_only=True):
@@ -132,7 +152,7 @@ class FailureFold:
         self._seen: ToolHistory | None = None
         self._suspects: list[tuple[frozenset[str], FailedTurn, int]] = []
         self._known: tuple[Any, ...] | None = None
-        self._found: tuple[Cause, int | None, tuple[str, ...], bool] | None = None
+        self._found: Refused | None = None
         self._records: dict[str, int] = {}
         self._handlers: Final[Mapping[str, Callable[[Event, dict[str, Any]], None]]] = {
             "turn/start": self._turn_start,
@@ -203,7 +223,7 @@ class FailureFold:
         failed = self.turns[-1] if self.turns and self.turns[-1].turn == turn else None
         if reason.get("kind") == "error":
             failure = as_object(reason.get("error"))
-            told = as_text(failure.get("message"))
+            told = masked(as_text(failure.get("message")))
             if failed is None or all(attempt.message != told for attempt in failed.attempts):
                 failed = self._add(
                     event.seq, turn, failure, was_sent=as_count(failure.get("status")) is not None
@@ -239,7 +259,9 @@ class FailureFold:
     ) -> FailedTurn:
         message, code = as_text(failure.get("message")), as_text(failure.get("code")) or "UNKNOWN"
         status = as_count(failure.get("status"))
-        cause, record, tools, points = self._cause(code, status, message, is_compaction=is_compaction)
+        found = self._cause(code, status, message, is_compaction=is_compaction)
+        cause = found.cause
+        unsent = cause in ("request-extension", "plugin-crash", "not-configured") or code in _UNSENT
         attempt = FailedAttempt(
             seq=seq,
             turn=turn,
@@ -247,13 +269,14 @@ class FailureFold:
             code="" if is_compaction else code,
             status=status,
             request_id=as_text(failure.get("requestId")),
-            message=message,
+            message=masked(message),
             cause=cause,
-            was_sent=was_sent and cause not in ("request-extension", "plugin-crash", "not-configured"),
+            was_sent=was_sent and (status is not None or not unsent),
             is_compaction=is_compaction,
-            record_seq=record,
-            tools=tools,
-            points=points,
+            record_seq=found.record,
+            tools=found.tools,
+            points=found.points,
+            path=found.path,
         )
         if not self.turns or self.turns[-1].turn != turn or (turn is None and is_compaction):
             self.turns.append(FailedTurn(turn=turn))
@@ -264,25 +287,24 @@ class FailureFold:
             self._suspects.append((ids, failed, len(failed.attempts) - 1))
         return failed
 
-    def _cause(
-        self, code: str, status: int | None, message: str, *, is_compaction: bool
-    ) -> tuple[Cause, int | None, tuple[str, ...], bool]:
+    def _cause(self, code: str, status: int | None, message: str, *, is_compaction: bool) -> Refused:
         if status is None and _MANIFEST.search(message) and code in ("UNKNOWN", "REQUEST_EXTENSION"):
-            return "request-extension", None, (), False
+            return Refused("request-extension")
         if is_compaction:
             if _UPDATE_WORDS.search(message) or error_path(message) is not None:
                 return self._refused(message)
-            return "turn-failed", None, (), False
+            return Refused("turn-failed")
+        if status is not None and (code == "UNKNOWN" or code not in _BY_CODE):
+            # Another program's code, or one of no meaning: the answer itself tells more.
+            code = classify(status, ErrorFacts("", "", message))
         cause = _BY_CODE.get(code)
         if cause is not None:
-            return cause, None, (), False
+            return Refused(cause)
         if status in _REFUSED or code == "INVALID_REQUEST":
             return self._refused(message)
-        if code.startswith("HTTP_"):
-            return "request-refused", None, (), False
-        return "turn-failed", None, (), False
+        return Refused("request-refused" if code.startswith("HTTP_") else "turn-failed")
 
-    def _refused(self, message: str) -> tuple[Cause, int | None, tuple[str, ...], bool]:
+    def _refused(self, message: str) -> Refused:
         """Tell why a request was refused; the same refusal of the same history is not looked at again."""
         history = self._history.snapshot()
         key = (message, len(history.updates), history.baseline, self._surface.content_generation)
@@ -290,56 +312,99 @@ class FailureFold:
             self._known, self._found = key, self._examined(message, history)
         return self._found
 
-    def _examined(
-        self, message: str, history: ToolHistory
-    ) -> tuple[Cause, int | None, tuple[str, ...], bool]:
+    def _examined(self, message: str, history: ToolHistory) -> Refused:
         messages = derive_messages(self._surface, self._lookup)
         active = self._header.tools if self._header is not None else ()
-        path = error_path(message)
+        path, says_updates = error_path(message), _UPDATE_WORDS.search(message) is not None
         sent: Projection | None = None
-        elsewhere = False
-        for mode in self._modes():
+        elsewhere: Mapping[str, Any] | None = None
+        for mode in self._modes(says_updates=says_updates):
             projected = project_tool_updates(messages, active or None, mode, history)
-            sent = sent or projected
+            is_likely, sent = sent is None, sent or projected
             if declares_only_deferred(projected.tools) and _ALL_DEFERRED.search(message):
                 names = tuple(tool.name for tool in projected.tools or ())
-                return "all-tools-deferred", history.baseline, names, True
+                return Refused("all-tools-deferred", history.baseline, names, points=True)
             if path is None:
                 continue
             wire = wire_messages(projected.messages, prompts_in_history=self._prompts_in_history)
             place = source_of(wire, path)
-            elsewhere = elsewhere or (place is not None and projected is sent)
-            if place is not None and projected.messages[place.message].get("role") == "developer":
-                block = as_array(projected.messages[place.message].get("content"))[place.block]
+            at = projected.messages[place.message] if place is not None else None
+            if place is not None and at is not None and at.get("role") == "developer":
+                block = as_array(at.get("content"))[place.block]
                 name = as_text(as_object(block).get("toolName"))
-                if path.content is None or not name:
-                    names = _changed(projected.messages[place.message])
-                else:
-                    names = (name,)
-                seq = self._records.get(as_text(projected.messages[place.message].get("id")))
-                return "tool-update-rejected", seq, names, True
+                names = _changed(at) if path.content is None or not name else (name,)
+                seq = self._records.get(as_text(at.get("id")))
+                return Refused("tool-update-rejected", seq, names, points=True, path=_told(path))
+            if is_likely:
+                elsewhere = at
+        return self._not_a_change(message, sent, elsewhere, path, says_updates=says_updates)
+
+    def _not_a_change(
+        self,
+        message: str,
+        sent: Projection | None,
+        elsewhere: Mapping[str, Any] | None,
+        path: ErrorPath | None,
+        *,
+        says_updates: bool,
+    ) -> Refused:
+        """What a refusal is of that does not point at a change block by its place."""
         records = [
             entry for entry in (sent.messages if sent is not None else ()) if entry.get("role") == "developer"
         ]
         names = tuple(dict.fromkeys(name for entry in records for name in _changed(entry)))
         last = self._records.get(as_text(records[-1].get("id"))) if records else None
-        if _UPDATE_WORDS.search(message):
-            return "tool-update-rejected", last, names, True
+        if says_updates:
+            return Refused("tool-update-rejected", last, names, points=True)
+        at = self._seq_of(elsewhere)
+        place = _told(path) if path is not None and at is not None else ""
         if _HALVES.search(message) and self.half_seqs:
-            return "half-characters", self.half_seqs[0], (), True
+            pointed = at in self.half_seqs
+            return Refused("half-characters", at if pointed else self.half_seqs[0], points=True)
         if _PAIRS.search(message) and self.orphans:
-            return "orphan-calls", self.orphans[-1], (), True
+            pointed = at in self.orphans
+            return Refused("orphan-calls", at if pointed else self.orphans[-1], points=True)
         ids = {as_text(entry.get("id")) for entry in records}
-        if ids and not ids <= self._accepted and not elsewhere:
-            return "tool-update-suspected", last, names, False
-        return "request-refused", None, (), False
+        if ids and not ids <= self._accepted and elsewhere is None:
+            return Refused("tool-update-suspected", last, names)
+        if at is not None:
+            return Refused("request-refused", at, points=True, path=place)
+        declared = _DECLARED.search(message)
+        tools = (sent.tools if sent is not None else None) or ()
+        if declared is not None and self._header is not None and int(declared[1]) < len(tools):
+            number = int(declared[1])
+            named = (tools[number].name,)
+            return Refused("request-refused", self._header.seq, named, points=True, path=f"tools.{number}")
+        return Refused("request-refused")
 
-    def _modes(self) -> list[ToolUpdateMode]:
+    def _seq_of(self, message: Mapping[str, Any] | None) -> int | None:
+        """The event that a derived message came from."""
+        wanted = as_text(message.get("id")) if message is not None else ""
+        for seq in self._surface if wanted else ():
+            try:
+                if message_of(self._lookup(seq)).get("id") == wanted:
+                    return seq
+            except LookupError:
+                continue
+        return None
+
+    def _modes(self, *, says_updates: bool) -> list[ToolUpdateMode]:
         """The update modes to try, the likeliest first; the log does not record the one in force."""
-        model = CATALOGUE.get(self._header.model) if self._header is not None else None
-        likely = model.tool_update if model is not None else None
+        if self._header is None:
+            return ["addition-only", "in-history"]
+        model = CATALOGUE.get(self._header.model)
+        likely = model.tool_update if model is not None else "addition-only"
+        if (self._header.provider, self._header.model) in self.downgraded:
+            likely = None
+        if likely is None and not says_updates:
+            return [None]
         others: list[ToolUpdateMode] = ["addition-only", "in-history"]
         return others if likely is None else [likely, *(mode for mode in others if mode != likely)]
+
+
+def _told(path: ErrorPath) -> str:
+    """A place as providers write it."""
+    return f"messages.{path.message}" + ("" if path.content is None else f".content.{path.content}")
 
 
 def _changed(message: Mapping[str, Any]) -> tuple[str, ...]:
