@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from unicodedata import category
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len as rich_cell_len
 
-from tui.blocks.cells import cell_len, cut, fit, graphemes, is_one_character_each
+from tui.blocks.cells import cell_len, cut, fit, grapheme_ranges, graphemes, is_one_character_each
 
 FAMILY = "👨\u200d👩\u200d👧"
 MIXED = st.text(
@@ -75,7 +76,8 @@ def test_a_long_text_ends_in_an_ellipsis_and_a_space_fills_half_a_wide_character
 @settings(max_examples=300, deadline=None)
 @given(MIXED, st.integers(1, 30), st.sampled_from(["left", "right", "center"]))
 def test_a_fitted_text_is_exactly_as_wide_as_asked(text: str, cells: int, align: str) -> None:
-    fitted = fit(text.replace("\n", " "), cells, align)  # pyright: ignore[reportArgumentType]
+    # A joiner at the end would swallow the padding; `clean` leaves none there.
+    fitted = fit(text.replace("\n", " ").rstrip("\u200d"), cells, align)  # pyright: ignore[reportArgumentType]
     assert rich_cell_len(fitted) == cells
 
 
@@ -88,3 +90,20 @@ def test_only_texts_without_marks_and_emoji_count_as_one_character_each() -> Non
 def test_lines_that_bend_borders_elsewhere_are_measured_as_rich_draws_them(shared: Path) -> None:
     lines = json.loads((shared / "bugs/cases/B18-cell-width/lines.json").read_text(encoding="utf-8"))
     assert [cell_len(text) for text in lines] == [rich_cell_len(text) for text in lines]
+
+
+@settings(max_examples=300, deadline=None)
+@given(MIXED)
+def test_a_long_text_is_judged_as_its_short_pieces_are(text: str) -> None:
+    # Long texts are searched by an expression, short ones character by character.
+    text = "".join(each for each in text if category(each) != "Cc")
+    assert is_one_character_each(text + "漢" * 2000) == is_one_character_each(text)
+
+
+@settings(max_examples=300, deadline=None)
+@given(MIXED, MIXED, MIXED)
+def test_the_graphemes_of_a_part_lie_in_it_without_gaps(before: str, text: str, after: str) -> None:
+    low, high = len(before), len(before) + len(text)
+    found = list(grapheme_ranges(before + text + after, low, high))
+    assert [start for start, _ in found] == [low, *(end for _, end in found)][: len(found)]
+    assert not found or found[-1][1] == high

@@ -25,6 +25,7 @@ from tui.blocks.wording import (
     source_name,
     status_text,
 )
+from tui.blocks.wording_names import words
 from tui.i18n import translator
 from tui.nodes import chat as c
 from tui.nodes.notices import HeaderNotice, ToolNotice
@@ -363,3 +364,17 @@ def test_a_row_of_a_call_names_server_and_tool_apart() -> None:
     first = next(row for row in rows if row.kind == "tool")
     assert row_title(EN, first) == "saltmarsh · read_gauge"
     assert row_text(EN, first) == "saltmarsh · read_gauge  bed=fern"
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("don't stop re-reading it", 4),
+        ("先看水温,再看湿度", 8),
+        ("用 mist_bed 看 v2.1 的湿度", 7),
+        ("a漢-字b", 4),
+        ("— … 🌿", 0),
+    ],
+)
+def test_chinese_characters_count_as_words_of_their_own(text: str, count: int) -> None:
+    assert words(EN, text) == f"{count} words"

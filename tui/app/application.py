@@ -33,7 +33,7 @@ class DshApp(App[int]):
         starter: begins a session from a summary; None: nothing can be begun from here.
     """
 
-    CSS_PATH: ClassVar = ["app.tcss", "session.tcss", "timeline.tcss", "matrix.tcss", "requests.tcss"]
+    CSS_PATH: ClassVar = ["app.tcss", "session.tcss", "timeline.tcss"]
     TITLE = "dsh-tui"
     # Textual's own key for its own palette would hide ours.
     ENABLE_COMMAND_PALETTE = False
@@ -63,6 +63,13 @@ class DshApp(App[int]):
         self._routes: RouteBook | None = None
         self._mouse_is_released = False
         themes.register(self, themes.LIGHT if settings.theme == "light" else themes.DARK)
+        # So that the first style sheet is read once, with the tones it is drawn in.
+        self.stylesheet.set_variables(self.get_css_variables())
+
+    def refresh_css(self, animate: bool = True) -> None:
+        # Wearing the first theme asks for this too, when there is no screen yet that could look different.
+        if self.screen_stack:
+            super().refresh_css(animate=animate)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return themes.variable_defaults()

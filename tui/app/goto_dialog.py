@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -20,6 +22,8 @@ class GotoDialog(ModalScreen[int | None]):
         surroundings: language and glyphs.
         last: the highest seq there is; None while it is not known.
     """
+
+    CSS_PATH: ClassVar = "goto.tcss"
 
     def __init__(self, surroundings: Surroundings, last: int | None) -> None:
         super().__init__()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from itertools import zip_longest
-from typing import NamedTuple, TypeAlias
+from typing import ClassVar, NamedTuple, TypeAlias
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -128,6 +128,8 @@ class HelpScreen(ModalScreen[None]):
         surroundings: language, keys and glyphs.
         present: see `help_lines`; asked again when the language changes.
     """
+
+    CSS_PATH: ClassVar = "help.tcss"
 
     def __init__(
         self, surroundings: Surroundings, present: Callable[[], Mapping[str, str]] | None = None

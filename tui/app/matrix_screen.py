@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, Literal, cast
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, cast
 
 from textual import on
 from textual.app import ComposeResult
@@ -68,6 +68,7 @@ class MatrixScreen(Screen[ViewJump]):
     """
 
     AUTO_FOCUS = "#matrix"
+    CSS_PATH: ClassVar = "matrix.tcss"
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Coroutine
 from functools import partial
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, ClassVar, Protocol, cast, runtime_checkable
 
 from textual.app import App
 from textual.command import CommandPalette, DiscoveryHit, Hit, Provider
@@ -63,6 +63,7 @@ class ActionCommands(Provider):
             "session": self.screen,
             "matrix": self.focused,
             "requests": self.screen,
+            "draft": self.screen,
             "app": cast("DOMNode", self.app),
             "live": self.screen,
         }
@@ -81,6 +82,12 @@ async def _run(place: DOMNode, action: Action) -> None:
     await app.run_action(action.method, place)
 
 
+class Palette(CommandPalette):
+    """Textual's palette in the look of our dialogs."""
+
+    CSS_PATH: ClassVar = "palette.tcss"
+
+
 def palette(surroundings: Surroundings) -> CommandPalette:
     """The palette to push: only our commands, asked for in the reader's language."""
-    return CommandPalette([ActionCommands], placeholder=surroundings.tr.t("Search for a command…"))
+    return Palette([ActionCommands], placeholder=surroundings.tr.t("Search for a command…"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias, cast
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -91,6 +91,7 @@ class RequestsScreen(Screen[ViewJump]):
     """
 
     AUTO_FOCUS = "#requests"
+    CSS_PATH: ClassVar = "requests.tcss"
 
     def __init__(
         self, reading: Reading, surroundings: Surroundings, *, item: int = -1, book: RouteBook | None = None

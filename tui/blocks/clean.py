@@ -25,7 +25,7 @@ import re
 from functools import cache
 from itertools import groupby
 
-from tui.blocks.cells import ZWJ, cell_len, is_one_character_each, zero_width
+from tui.blocks.cells import ZWJ, cell_len, has_few_marks, is_one_character_each, zero_width
 
 TAB_STOP = 4
 """Cells between tab stops."""
@@ -47,21 +47,21 @@ _INVISIBLE = (
 _SKIN = "\U0001f3fb-\U0001f3ff"
 _BROKEN = "\ud800-\udfff\ufffe\uffff"
 _BODYLESS = f"{_INVISIBLE}{_SKIN}{_BROKEN}{_ZWNJ}{ZWJ}\u2028\u2029"
-_SUSPECT = re.compile(f"[\x00-\x09\x0b-\x1f\x7f-\x9f{_BODYLESS}]")
-_HAS_BODYLESS = re.compile(f"[{_BODYLESS}]")
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]+")
+_SUSPECT = f"[\x00-\x09\x0b-\x1f\x7f-\x9f{_BODYLESS}]"
+_HAS_BODYLESS = f"[{_BODYLESS}]"
+_CONTROLS = "[\x00-\x08\x0b-\x1f\x7f-\x9f]+"
 
 # String sequences end at BEL or ST, never run over another escape, and those that set a title or a link never
 # over a line end. Possessive repeats and bodies without introducers keep the search linear.
-_SEQUENCE = re.compile(
+_SEQUENCE = (
     r"(?:\x1b\[|\x9b)[0-?]*+[ -/]*+[@-~]"
     r"|\x1bPtmux;"
     r"|(?:\x1b\]|\x9d)[^\x07\n\r\x18\x1a\x1b\x80-\x9f]*+(?:\x07|\x1b\\|\x9c)"
     r"|(?:\x1b[PX^_]|[\x90\x98\x9e\x9f])[^\x18\x1a\x1b\x80-\x9f]*+(?:\x1b\\|\x9c)"
     r"|\x1b[ -/]*+[0-~]"
 )
-_HAS_SEQUENCE = re.compile("[\x1b\x80-\x9f]")
-_WORD = re.compile(r"[^\W\d_]{3,}")
+_HAS_SEQUENCE = "[\x1b\x80-\x9f]"
+_WORD = r"[^\W\d_]{3,}"
 
 _PICTOGRAPHS = (
     "\u00a9\u00ae\u2190-\u21ff\u2300-\u23ff\u2600-\u27bf\u2900-\u297f\u2b00-\u2bff"
@@ -70,10 +70,16 @@ _PICTOGRAPHS = (
 # Arabic to Thaana, Devanagari to Sinhala, Myanmar, Khmer, Mongolian: scripts in which joiners change the
 # shape.
 _JOINING = "\u0600-\u08ff\u0900-\u0dff\u1000-\u109f\u1780-\u18af"
-_INVISIBLES = re.compile(f"[{_INVISIBLE}]+")
-_SKIN_AFTER_EMOJI = re.compile(f"(?<=[{_PICTOGRAPHS}])[{_SKIN}]+")
-_SKIN_ALONE = re.compile(f"[{_SKIN}]")
-_NON_JOINERS = re.compile(f"(?<=[{_JOINING}])({_ZWNJ})(?:{_ZWNJ})*(?=[{_JOINING}])|{_ZWNJ}+")
+_INVISIBLES = f"[{_INVISIBLE}]+"
+_SKIN_AFTER_EMOJI = f"(?<=[{_PICTOGRAPHS}])[{_SKIN}]+"
+_SKIN_ALONE = f"[{_SKIN}]"
+_NON_JOINERS = f"(?<=[{_JOINING}])({_ZWNJ})(?:{_ZWNJ})*(?=[{_JOINING}])|{_ZWNJ}+"
+
+
+@cache
+def _compiled(expression: str) -> re.Pattern[str]:
+    """An expression of this module, compiled when a text needs it: most sessions never need most of them."""
+    return re.compile(expression)
 
 
 @cache
@@ -121,10 +127,10 @@ def _clean(text: str, between_rewrites: str) -> str:
     if text.isascii():
         if text.isprintable() or text.replace("\n", "").isprintable():
             return text
-    elif _SUSPECT.search(text) is None:
+    elif _compiled(_SUSPECT).search(text) is None:
         return _cap_marks(text)
-    if _HAS_SEQUENCE.search(text):
-        text = _SEQUENCE.sub("", text)
+    if _compiled(_HAS_SEQUENCE).search(text):
+        text = _compiled(_SEQUENCE).sub("", text)
     if not text.isascii():
         text = _clean_bodyless(text)
     if "\r" in text:
@@ -132,14 +138,14 @@ def _clean(text: str, between_rewrites: str) -> str:
             between_rewrites.join(_states(row)) if "\r" in row else row
             for row in (row.rstrip("\r") for row in text.split("\n"))
         )
-    text = _CONTROLS.sub("", text)
+    text = _compiled(_CONTROLS).sub("", text)
     if "\t" in text:
         text = _expand_tabs(text)
     return text if text.isascii() else _join(_cap_marks(text))
 
 
 def _clean_bodyless(text: str) -> str:
-    if _HAS_BODYLESS.search(text) is None:
+    if _compiled(_HAS_BODYLESS).search(text) is None:
         return text
     # Joins whole pairs, and replaces the halves.
     text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -149,20 +155,22 @@ def _clean_bodyless(text: str) -> str:
         .replace("\u2028", "\n")
         .replace("\u2029", "\n")
     )
-    text = _INVISIBLES.sub("", text)
-    return _SKIN_ALONE.sub("▪", _SKIN_AFTER_EMOJI.sub("", text))
+    text = _compiled(_INVISIBLES).sub("", text)
+    return _compiled(_SKIN_ALONE).sub("▪", _compiled(_SKIN_AFTER_EMOJI).sub("", text))
 
 
 def _join(text: str) -> str:
     if _ZWNJ in text:
-        text = _NON_JOINERS.sub(lambda match: match[1] or "", text)
+        text = _compiled(_NON_JOINERS).sub(lambda match: match[1] or "", text)
     if ZWJ in text:
         text = _joiners().sub(lambda match: match[1] or (ZWJ * 2 if match[2] else ""), text)
     return text
 
 
 def _cap_marks(text: str) -> str:
-    return text if is_one_character_each(text) else _mark_runs().sub(_capped, text)
+    if is_one_character_each(text) or has_few_marks(text, MAX_MARKS):
+        return text
+    return _mark_runs().sub(_capped, text)
 
 
 def _capped(match: re.Match[str]) -> str:
@@ -198,7 +206,7 @@ def _states(row: str) -> list[str]:
     states = [state for state in row.split("\r") if state and not state.isspace()]
     if len(states) < 2:
         return states
-    words = {state: tuple(_WORD.findall(state)) for state in set(states)}
+    words = {state: tuple(_compiled(_WORD).findall(state)) for state in set(states)}
     kept: list[str] = []
     for _, run in groupby(states, key=words.__getitem__):
         group = list(run)
@@ -220,9 +228,9 @@ def visible(text: str) -> str:
     C0 characters show as control pictures (`␛`), others as `\\x9b`, `\\u202e`, `\\U000e0041`. Line ends stay
     line ends. The result is clean.
     """
-    if _SUSPECT.search(text) is None:
+    if _compiled(_SUSPECT).search(text) is None:
         return _clean(text, "")
-    return _clean(_SUSPECT.sub(_sign, text), "")
+    return _clean(_compiled(_SUSPECT).sub(_sign, text), "")
 
 
 def _sign(match: re.Match[str]) -> str:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from tui.blocks.cells import cell_len, cut, grapheme_pattern
+from tui.blocks.cells import cell_len, cut, grapheme_ranges
 
 # fmt: off
 ROLES: tuple[str, ...] = (
@@ -132,7 +132,7 @@ def highlight(row: Line, needle: str | Iterable[tuple[int, int]], role: str = "m
 def _whole_graphemes(text: str, ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     if text.isascii():
         return list(ranges)
-    borders = [match.span() for match in grapheme_pattern().finditer(text)]
+    borders = list(grapheme_ranges(text))
     widened: list[tuple[int, int]] = []
     at = 0
     for start, end in ranges:

@@ -206,11 +206,31 @@ def words(tr: Translator, text: str) -> str:
         return tr.n("{n} character", "{n} characters", len(text))
     import re
 
-    wide = "\u2e80-\u2fff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-    count = len(re.findall(f"[{wide}]|(?:(?![{wide}])\\w)+(?:['’\\-.](?:(?![{wide}])\\w)+)*", clean(text)))
+    pieces = re.findall(r"\w+(?:['’\-.]\w+)*", clean(text))
+    count = sum(1 if piece.isascii() else _words_in(piece) for piece in pieces)
     return tr.n("{n} word", "{n} words", count)
 
 
+def _words_in(piece: str) -> int:
+    """The words of a piece without spaces: each wide character is one, and so is what stands between them."""
+    wide = sum(map(_is_wide, piece))
+    between = "".join(" " if _is_wide(character) else character for character in piece)
+    return wide + sum(run.strip("'’-.") != "" for run in between.split())
+
+
+def _is_wide(character: str) -> bool:
+    return any(first <= character <= last for first, last in _WIDE)
+
+
+_WIDE: Final = (
+    ("\u2e80", "\u2fff"),
+    ("\u3040", "\u30ff"),
+    ("\u3400", "\u4dbf"),
+    ("\u4e00", "\u9fff"),
+    ("\uac00", "\ud7af"),
+    ("\uf900", "\ufaff"),
+)
+"""Characters that are words of their own: Chinese, Japanese and Korean."""
 _COUNTED: Final = 200_000
 
 

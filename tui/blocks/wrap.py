@@ -14,7 +14,7 @@ from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
-from tui.blocks.cells import ZWJ, cell_len, grapheme_pattern, graphemes, zero_width
+from tui.blocks.cells import ZWJ, cell_len, grapheme_ranges, graphemes, zero_width
 from tui.blocks.text import EMPTY, Line, Span, crop, line
 
 _LEAST_ROOM = 8
@@ -25,6 +25,7 @@ _LONGEST_PIECE = 4_000
 """Characters of a word that are looked at in one piece."""
 _TOO_WIDE = "…"
 
+_SPACE_CHARACTERS = " \u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2008\u2009\u200a\u205f\u3000"
 _SPACES = " \u2000-\u2006\u2008-\u200a\u205f\u3000"
 _OPEN_WIDE = "（［｛「『【〔〈《〖〘〚“‘＄￥"
 _OPEN = rf"(\[{{{_OPEN_WIDE}"
@@ -85,6 +86,11 @@ def row_ranges(text: str, width: int, rest_width: int | None = None) -> Iterator
     rest = max(width if rest_width is None else rest_width, 1)
     if text.isascii():
         return _ascii_rows(text, max(width, 1), rest)
+    if len(text) <= width:
+        row = text.rstrip(_SPACE_CHARACTERS)
+        cells = cell_len(row)
+        if cells <= width:
+            return iter((Row(0, len(row), cells),))
     return _wide_rows(text, max(width, 1), rest)
 
 
@@ -138,15 +144,15 @@ def _wide_rows(text: str, room: int, rest: int) -> Iterator[Row]:
                 used, end = width, high
                 continue
         used, spaces, end = spaces, 0, low
-        for match in grapheme_pattern().finditer(text, low, high):
-            width = cell_len(match[0])
+        for first, following in grapheme_ranges(text, low, high):
+            width = cell_len(text[first:following])
             if used + width > room and end > start:
                 yield Row(start, end, used)
                 rows += 1
                 room = rest
-                start, used = match.start(), 0
+                start, used = first, 0
             used += width
-            end = match.end()
+            end = following
     if end > start or not rows:
         yield Row(start, end, used)
 
