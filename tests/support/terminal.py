@@ -39,6 +39,10 @@ _KEYS: Final = {
     "ctrl+q": "\x11",
     "ctrl+p": "\x10",
 }
+_BURST_GAP: Final = 0.002
+"""Seconds without output after which what came is drawn."""
+_BURST_BYTES: Final = 1 << 20
+"""Bytes after which it is drawn although more comes."""
 # The keyboard protocol's private sequences, which the emulator would take for text.
 _UNKNOWN_TO_PYTE: Final = re.compile(rb"\x1b\[[<=>][0-9;]*u")
 
@@ -213,19 +217,26 @@ class Terminal:
     # --
 
     def _drain(self) -> None:
-        while True:
+        """Read a burst of output to its end, then show it.
+
+        What was read is put on the screen only when nothing more comes: drawing takes the emulator longer
+        than the child takes to go on, and the times of what was seen would be the emulator's.
+        """
+        burst = bytearray()
+        while len(burst) < _BURST_BYTES and select.select([self.fd], [], [], _BURST_GAP)[0]:
             try:
                 data = os.read(self.fd, 1 << 16)
             except BlockingIOError:
-                return
+                break
             except OSError:
                 data = b""
             if not data:
                 self._at_end = True
-                return
+                break
             self.seen_cpu, self.seen_wall = self.cpu(), self.wall()
-            self.output += data
-            self._stream.feed(_UNKNOWN_TO_PYTE.sub(b"", data))
+            burst += data
+        self.output += burst
+        self._stream.feed(_UNKNOWN_TO_PYTE.sub(b"", bytes(burst)))
 
     def _reap(self, options: int) -> None:
         _, status, self.usage = os.wait4(self.pid, options)
