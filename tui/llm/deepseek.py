@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from tui import __version__
 from tui.llm.content import ImageSource, no_images
 from tui.llm.credentials import Credential, Secret
-from tui.llm.deepseek_body import beta_header, build_body, encode_body
+from tui.llm.deepseek_body import beta_header, build_body
 from tui.llm.deepseek_stream import MessagesStream
-from tui.llm.failure import LlmFailure, failure_finish
-from tui.llm.http_stream import IDLE_TIMEOUT_S, HttpStreams, Race
+from tui.llm.failure import LlmFailure
+from tui.llm.http_stream import IDLE_TIMEOUT_S, HttpStreams
+from tui.llm.prepared import HttpCall, settled
 from tui.llm.projection import project_request
 from tui.llm.request import CallConfig, GenerateRequest
 from tui.llm.retry import RetryPolicy
-from tui.llm.route import (
-    DEFAULT_MAX_OUTPUT,
-    ModelEntry,
-    Route,
-    SystemPromptUpdate,
-    ToolUpdateMode,
-    deepseek_model,
-    endpoint_root,
-)
-
-if TYPE_CHECKING:
-    from tui.session.cancel import CancelSignal
+from tui.llm.route import DEFAULT_MAX_OUTPUT, ModelEntry, Route, deepseek_model, endpoint_root
 
 API_VERSION: Final = "2023-06-01"
-USER_AGENT: Final = f"dsh-tui/{__version__}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,31 +74,15 @@ class DeepSeekAdapter:
                 f"DeepSeek Messages does not support reasoning effort {effort}",
                 "UNSUPPORTED_REASONING_EFFORT",
             )
-        filled = {
-            name
-            for name, value in (
-                ("reasoningEffort", config.reasoning_effort),
-                ("maxTokens", config.max_tokens),
-            )
-            if value is None
-        }
-        return DeepSeekCall(
-            self.connection,
-            self._streams,
-            Route(provider=known.provider, kind="deepseek", endpoint=self.endpoint, model=entry),
-            replace(
-                config,
-                reasoning_effort=effort,
-                max_tokens=entry.max_output if config.max_tokens is None else config.max_tokens,
-            ),
-            frozenset(filled),
-        )
+        limit = entry.max_output if config.max_tokens is None else config.max_tokens
+        route = Route(provider=known.provider, kind="deepseek", endpoint=self.endpoint, model=entry)
+        return DeepSeekCall(known, self._streams, route, *settled(config, effort=effort, max_tokens=limit))
 
     async def aclose(self) -> None:
         await self._streams.aclose()
 
 
-class DeepSeekCall:
+class DeepSeekCall(HttpCall):
     """A prepared call; streamed once."""
 
     def __init__(
@@ -122,24 +93,10 @@ class DeepSeekCall:
         config: CallConfig,
         adapter_defaults: frozenset[str],
     ) -> None:
-        self.route = route
-        self.config = config
-        self.adapter_defaults = adapter_defaults
+        super().__init__(connection.credential, streams, route, config, adapter_defaults)
         self._connection = connection
-        self._streams = streams
-        self._used = False
-
-    def with_tool_update(self, mode: ToolUpdateMode) -> DeepSeekCall:
-        return self._on(self.route.with_tool_update(mode))
-
-    def with_system_prompt_update(self, mode: SystemPromptUpdate) -> DeepSeekCall:
-        return self._on(self.route.with_system_prompt_update(mode))
-
-    def _on(self, route: Route) -> DeepSeekCall:
-        return DeepSeekCall(self._connection, self._streams, route, self.config, self.adapter_defaults)
 
     def body(self, request: GenerateRequest) -> dict[str, Any]:
-        """Return the body that `stream` sends for this request. Raises LlmFailure."""
         model = self.route.model
         projected = project_request(request.messages, request.tools, model.tool_update, request.tool_history)
         return build_body(
@@ -152,45 +109,16 @@ class DeepSeekCall:
             foreign=self._connection.foreign,
         )
 
-    async def stream(
-        self, request: GenerateRequest, signal: CancelSignal
-    ) -> AsyncGenerator[dict[str, Any], None]:
-        """Send the request and yield chunks; see PreparedCall."""
-        try:
-            if self._used:
-                raise LlmFailure("a prepared call is streamed once", "INVALID_PREPARED_CALL")
-            self._used = True
-            body = self.body(request)
-            async with Race(signal) as race:
-                key = await race.run(self._connection.credential.read())
-            secrets = () if key is None else (key.reveal(),)
-            answer = MessagesStream(self.config.model, secrets)
-            frames = self._streams.frames(
-                f"{self.route.endpoint}/messages",
-                self._headers(request, body, key),
-                encode_body(body),
-                signal,
-                secrets,
-            )
-            async with aclosing(frames):
-                async for frame in frames:
-                    for chunk in answer.read(frame):
-                        yield chunk
-                    if answer.done:
-                        return
-            answer.end()
-        except LlmFailure as failure:
-            yield failure_finish(failure)
+    def _url(self) -> str:
+        return f"{self.route.endpoint}/messages"
+
+    def _reader(self, secrets: Iterable[str]) -> MessagesStream:
+        return MessagesStream(self.config.model, secrets)
 
     def _headers(
         self, request: GenerateRequest, body: Mapping[str, Any], key: Secret | None
     ) -> dict[str, str]:
-        headers = {
-            "content-type": "application/json",
-            "accept": "text/event-stream",
-            "user-agent": USER_AGENT,
-            "anthropic-version": API_VERSION,
-        }
+        headers = {"anthropic-version": API_VERSION}
         if key is not None:
             headers["x-api-key"] = key.reveal()
         if (beta := beta_header(body)) is not None:

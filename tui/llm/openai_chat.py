@@ -5,26 +5,21 @@ It declares no update mode: every request carries the active tools whole and the
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from tui.llm.chat_body import MaxTokensField, build_body
 from tui.llm.chat_stream import ChatStream
 from tui.llm.content import ImageSource, no_images
 from tui.llm.credentials import Credential, Secret
-from tui.llm.deepseek import USER_AGENT
-from tui.llm.deepseek_body import encode_body
-from tui.llm.failure import LlmFailure, failure_finish
-from tui.llm.http_stream import IDLE_TIMEOUT_S, HttpStreams, Race
+from tui.llm.failure import LlmFailure
+from tui.llm.http_stream import IDLE_TIMEOUT_S, HttpStreams
+from tui.llm.prepared import HttpCall, settled
 from tui.llm.projection import project_request
 from tui.llm.request import CallConfig, GenerateRequest
 from tui.llm.retry import RetryPolicy
 from tui.llm.route import ModelEntry, Route, SystemPromptUpdate, ToolUpdateMode, checked_url
-
-if TYPE_CHECKING:
-    from tui.session.cancel import CancelSignal
 
 DEFAULT_CONTEXT_WINDOW = 262_144
 DEFAULT_MAX_OUTPUT = 32_768
@@ -90,27 +85,15 @@ class ChatAdapter:
         limit = config.max_tokens
         if limit is None and entry.id in self.connection.capped:
             limit = entry.max_output
-        filled = {
-            name
-            for name, given, used in (
-                ("reasoningEffort", config.reasoning_effort, effort),
-                ("maxTokens", config.max_tokens, limit),
-            )
-            if given is None and used is not None
-        }
-        return ChatCall(
-            self.connection,
-            self._streams,
-            Route(provider=self.provider, kind="chat-completions", endpoint=self.endpoint, model=entry),
-            replace(config, reasoning_effort=effort, max_tokens=limit),
-            frozenset(filled),
-        )
+        route = Route(provider=self.provider, kind="chat-completions", endpoint=self.endpoint, model=entry)
+        defaults = settled(config, effort=effort, max_tokens=limit)
+        return ChatCall(self.connection, self._streams, route, *defaults)
 
     async def aclose(self) -> None:
         await self._streams.aclose()
 
 
-class ChatCall:
+class ChatCall(HttpCall):
     """A prepared call; streamed once."""
 
     def __init__(
@@ -121,25 +104,20 @@ class ChatCall:
         config: CallConfig,
         adapter_defaults: frozenset[str],
     ) -> None:
-        self.route = route
-        self.config = config
-        self.adapter_defaults = adapter_defaults
+        super().__init__(connection.credential, streams, route, config, adapter_defaults)
         self._connection = connection
-        self._streams = streams
-        self._used = False
 
-    def with_tool_update(self, mode: ToolUpdateMode) -> ChatCall:
+    def with_tool_update(self, mode: ToolUpdateMode) -> Self:
         """Return the same call: this format has no update modes."""
         del mode
-        return ChatCall(self._connection, self._streams, self.route, self.config, self.adapter_defaults)
+        return self._on(self.route)
 
-    def with_system_prompt_update(self, mode: SystemPromptUpdate) -> ChatCall:
+    def with_system_prompt_update(self, mode: SystemPromptUpdate) -> Self:
         """Return the same call: this format has no update modes."""
         del mode
-        return self.with_tool_update(None)
+        return self._on(self.route)
 
     def body(self, request: GenerateRequest) -> dict[str, Any]:
-        """Return the body that `stream` sends for this request. Raises LlmFailure."""
         projected = project_request(request.messages, request.tools, None, request.tool_history)
         return build_body(
             self.config,
@@ -152,39 +130,13 @@ class ChatCall:
             own=(self.route.provider,),
         )
 
-    async def stream(
-        self, request: GenerateRequest, signal: CancelSignal
-    ) -> AsyncGenerator[dict[str, Any], None]:
-        """Send the request and yield chunks; see PreparedCall."""
-        try:
-            if self._used:
-                raise LlmFailure("a prepared call is streamed once", "INVALID_PREPARED_CALL")
-            self._used = True
-            body = encode_body(self.body(request))
-            async with Race(signal) as race:
-                key = await race.run(self._connection.credential.read())
-            secrets = () if key is None else (key.reveal(),)
-            answer = ChatStream(secrets)
-            url = f"{self.route.endpoint}/chat/completions"
-            frames = self._streams.frames(url, _headers(key), body, signal, secrets)
-            async with aclosing(frames):
-                async for frame in frames:
-                    for chunk in answer.read(frame):
-                        yield chunk
-                    if answer.done:
-                        return
-            for chunk in answer.end():
-                yield chunk
-        except LlmFailure as failure:
-            yield failure_finish(failure)
+    def _url(self) -> str:
+        return f"{self.route.endpoint}/chat/completions"
 
+    def _reader(self, secrets: Iterable[str]) -> ChatStream:
+        return ChatStream(secrets)
 
-def _headers(key: Secret | None) -> dict[str, str]:
-    headers = {
-        "content-type": "application/json",
-        "accept": "text/event-stream",
-        "user-agent": USER_AGENT,
-    }
-    if key is not None:
-        headers["authorization"] = f"Bearer {key.reveal()}"
-    return headers
+    def _headers(
+        self, request: GenerateRequest, body: Mapping[str, Any], key: Secret | None
+    ) -> dict[str, str]:
+        return {} if key is None else {"authorization": f"Bearer {key.reveal()}"}

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tui.llm.clock import Clock, SystemClock
 from tui.llm.deepseek_body import REPLAY_KIND, REPLAY_VERSION, build_body
-from tui.llm.failure import LlmFailure, failure_finish
+from tui.llm.failure import LlmFailure
 from tui.llm.http_stream import Race, aborted
+from tui.llm.prepared import StreamedOnce, settled
 from tui.llm.projection import project_request
 from tui.llm.request import CallConfig, GenerateRequest
 from tui.llm.retry import RetryPolicy
-from tui.llm.route import ModelEntry, Route, SystemPromptUpdate, ToolUpdateMode, deepseek_model
+from tui.llm.route import ModelEntry, Route, ToolUpdateMode, deepseek_model
 from tui.llm.script import Call, CutOff, Fail, Pause, Say, Script, ScriptedAnswer, Sent, Think
 
 if TYPE_CHECKING:
@@ -89,71 +90,37 @@ class ScriptedAdapter:
             raise LlmFailure(
                 f"{entry.display} does not support reasoning effort {effort}", "UNSUPPORTED_REASONING_EFFORT"
             )
-        filled = {
-            name
-            for name, value in (
-                ("reasoningEffort", config.reasoning_effort),
-                ("maxTokens", config.max_tokens),
-            )
-            if value is None
-        }
-        return ScriptedCall(
-            self.stage,
-            Route(provider=self._provider, kind="scripted", endpoint="", model=entry),
-            replace(
-                config,
-                reasoning_effort=effort,
-                max_tokens=entry.max_output if config.max_tokens is None else config.max_tokens,
-            ),
-            frozenset(filled),
-        )
+        limit = entry.max_output if config.max_tokens is None else config.max_tokens
+        route = Route(provider=self._provider, kind="scripted", endpoint="", model=entry)
+        return ScriptedCall(self.stage, route, *settled(config, effort=effort, max_tokens=limit))
 
     async def aclose(self) -> None:
         """Nothing is open."""
 
 
-class ScriptedCall:
+class ScriptedCall(StreamedOnce):
     """A prepared call; streamed once."""
 
     def __init__(
         self, stage: _Stage, route: Route, config: CallConfig, adapter_defaults: frozenset[str]
     ) -> None:
-        self.route = route
-        self.config = config
-        self.adapter_defaults = adapter_defaults
+        super().__init__(route, config, adapter_defaults)
         self._stage = stage
-        self._used = False
-
-    def with_tool_update(self, mode: ToolUpdateMode) -> ScriptedCall:
-        return self._on(self.route.with_tool_update(mode))
-
-    def with_system_prompt_update(self, mode: SystemPromptUpdate) -> ScriptedCall:
-        return self._on(self.route.with_system_prompt_update(mode))
-
-    def _on(self, route: Route) -> ScriptedCall:
-        return ScriptedCall(self._stage, route, self.config, self.adapter_defaults)
 
     def body(self, request: GenerateRequest) -> dict[str, Any]:
         """Return the body that a Messages provider would be sent. Raises LlmFailure."""
         sent = self._sent(request)
         return build_body(self.config, sent.messages, sent.tools, self.route.model, system=request.system)
 
-    async def stream(
+    async def _chunks(
         self, request: GenerateRequest, signal: CancelSignal
     ) -> AsyncGenerator[dict[str, Any], None]:
-        """Play the script's answer; see PreparedCall."""
-        try:
-            if self._used:
-                raise LlmFailure("a prepared call is streamed once", "INVALID_PREPARED_CALL")
-            self._used = True
-            if signal.cancelled:
-                raise aborted()
-            chunks = self._stage.play(self._sent(request), self.config.model, signal)
-            async with aclosing(chunks):
-                async for chunk in chunks:
-                    yield chunk
-        except LlmFailure as failure:
-            yield failure_finish(failure)
+        if signal.cancelled:
+            raise aborted()
+        chunks = self._stage.play(self._sent(request), self.config.model, signal)
+        async with aclosing(chunks):
+            async for chunk in chunks:
+                yield chunk
 
     def _sent(self, request: GenerateRequest) -> Sent:
         mode = self.route.model.tool_update
