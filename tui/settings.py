@@ -10,7 +10,9 @@ from tui.config import Theme
 from tui.session.store import Homes
 
 if TYPE_CHECKING:
+    from tui.i18n import Translator
     from tui.llm.route_book import RouteBook
+    from tui.loop.improvement import Improvement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,3 +30,5 @@ class Settings:
     homes: Homes
     routes: Callable[[], RouteBook] | None = None
     """Tells what the settings file says of routes; None: nothing."""
+    improver: Callable[[Translator], Improvement | str] | None = None
+    """Asks the default route to reword a draft; a sentence says why it cannot, None: it never can."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.support.app_driver import Driver, recording, run_app, settings
+from tests.support.app_driver import NARROW, WIDE, Driver, recording, run_app, settings
+from tests.support.fake_provider import FakeProvider, Reply, messages_events, refusal, sse
+from tests.support.fake_provider import answer as answered_with
 from tests.support.live_driver import Ticking, tool
 from tui.app.application import DshApp
 from tui.app.conversation import Conversation
@@ -16,12 +20,16 @@ from tui.app.live_screen import LiveScreen
 from tui.app.loader import open_reading
 from tui.app.recovery_screen import RecoveryScreen
 from tui.app.session_screen import SessionScreen
+from tui.cli.fresh_start import improver
+from tui.config import Config
+from tui.i18n import Translator
 from tui.llm.providers import Providers
 from tui.llm.script import Answers, Call, Pause, ScriptedAnswer, answer
 from tui.llm.scripted import ScriptedAdapter
 from tui.loop.agent import Agent
 from tui.loop.fresh_start import FreshStart, first_check
 from tui.loop.header import Selection
+from tui.loop.improvement import Improvement
 from tui.loop.messages import text_of
 from tui.loop.state import AgentOptions
 from tui.session.writer import SessionWriter
@@ -69,8 +77,15 @@ class Beginner:
 
 
 @asynccontextmanager
-async def stuck(beginner: Beginner | None, lang: str = "en") -> AsyncIterator[Driver]:
-    """The stuck session with its draft open in the editor."""
+async def stuck(
+    beginner: Beginner | None,
+    lang: str = "en",
+    *,
+    provider: FakeProvider | None = None,
+    keys: Mapping[str, tuple[str, ...]] | None = None,
+    size: tuple[int, int] = WIDE,
+) -> AsyncIterator[Driver]:
+    """The stuck session with its draft open in the editor; a provider on loopback is the default route."""
     whole, tail = open_reading(STUCK)
     apps: list[DshApp] = []
 
@@ -78,7 +93,9 @@ async def stuck(beginner: Beginner | None, lang: str = "en") -> AsyncIterator[Dr
         apps.append(app)
         return SessionScreen(whole, tail, app.surroundings)
 
-    async with run_app(settings(lang), first, starter=beginner) as driver:
+    improver = None if provider is None else asking(provider)
+    chosen = replace(settings(lang), improver=improver, keys=keys or {})
+    async with run_app(chosen, first, starter=beginner, size=size) as driver:
         try:
             await driver.until(lambda: isinstance(driver.top, SessionScreen))
             await driver.press("s")
@@ -88,6 +105,19 @@ async def stuck(beginner: Beginner | None, lang: str = "en") -> AsyncIterator[Dr
         finally:
             for conversation in apps[0].started:
                 await conversation.close()
+
+
+def asking(provider: FakeProvider) -> Callable[[Translator], Improvement | str]:
+    """What the command line gives the app for a settings file that names this provider."""
+    tables = {"creek": {"kind": "deepseek", "base_url": provider.url, "api_key_env": "CREEK_KEY"}}
+    tables["creek"]["models"] = [{"id": "minnow-2"}]  # type: ignore[assignment]
+    return lambda tr: improver(Config(providers=tables), Path("config.toml"), tr)
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CREEK_KEY", "key-of-nobody-77")
+    monkeypatch.delenv("DEEPSEEK_API_KEY", raising=False)
 
 
 def editor(driver: Driver) -> RecoveryScreen:
@@ -144,7 +174,11 @@ async def test_an_edited_draft_starts_a_session_that_only_reads_until_the_check_
 
         events = live(driver).conversation.writer.events
         (origin,) = [event for event in events if event.type == "plugin:dsh-tui/recovered-from"]
-        assert origin.data == {"sessionId": "session-5f0a2cef0e464d38951cbd14e256ded4", "seq": 83}
+        assert origin.data == {
+            "sessionId": "session-5f0a2cef0e464d38951cbd14e256ded4",
+            "seq": 83,
+            "path": str(STUCK),
+        }
         assert origin.ignorable
         first = next(event for event in events if event.type == "user/message")
         assert text_of(first.data).startswith("Only the ferns.\n# Resume: ")
@@ -229,3 +263,123 @@ async def test_the_editor_speaks_chinese() -> None:
     async with stuck(None, "zh") as driver:
         assert "开始新会话" in driver.foot() and "摘要草稿" in driver.head()
         assert "# 恢复：" in driver.text()
+
+
+BETTER = "## Goal\n\nMist the ferns (event 33).\n\n## Side effects that must not be repeated\n\n- None.\n"
+
+
+async def test_a_model_words_the_draft_better_and_the_logs_own_can_be_had_back() -> None:
+    async with FakeProvider() as provider, stuck(None, provider=provider) as driver:
+        before = editor(driver).editor.text
+        assert provider.requests == [], "nothing is sent unasked"
+        provider.queue(answered_with({"text": BETTER}))
+        await driver.press("f7")
+        await driver.until(lambda: "Worded by minnow-2 at creek" in driver.foot())
+        after = editor(driver).editor.text
+        assert "Mist the ferns (event 33)." in after and "Noted by the model; check it:" in after
+        assert before.split("## Changed files")[1].split("## Test")[0] in after
+        assert not editor(driver).editor.read_only
+        await driver.press("f8")
+        assert editor(driver).editor.text == before
+        await driver.press("f8")
+        assert editor(driver).editor.text == after
+        assert len(provider.requests) == 1 and "tools" not in provider.bodies[0]
+
+
+async def test_the_better_draft_comes_in_while_the_model_writes() -> None:
+    more = asyncio.Event()
+    events = [sse(event) for event in messages_events({"text": BETTER}, size=30)]
+    half = len(events) // 2
+    async with FakeProvider() as provider, stuck(None, provider=provider) as driver:
+        provider.queue(Reply(pieces=[*events[:half], more, *events[half:]]))
+        await driver.press("f7")
+        await driver.until(lambda: "Mist the ferns" in editor(driver).editor.text)
+        assert "Esc stops it" in driver.foot() and editor(driver).editor.read_only
+        for key in ("f5", "f7", "f8"):
+            await driver.press(key)
+            assert "still writing" in driver.foot()
+        assert "## First steps" in editor(driver).editor.text, "it is a whole draft at every moment"
+        more.set()
+        await driver.until(lambda: "Worded by" in driver.foot())
+
+
+async def test_the_model_is_stopped_by_the_key_that_closes_and_the_draft_is_as_it_was() -> None:
+    never = asyncio.Event()
+    events = [sse(event) for event in messages_events({"text": BETTER}, size=30)]
+    async with FakeProvider() as provider, stuck(None, provider=provider) as driver:
+        editor(driver).editor.insert("Only the ferns.\n")
+        provider.queue(Reply(pieces=[*events[:6], never]))
+        await driver.press("f7")
+        await driver.until(lambda: "Mist the ferns" in editor(driver).editor.text)
+        await driver.press("escape")
+        await driver.until(lambda: "The model was stopped" in driver.foot())
+        await provider.until(lambda: provider.open_connections == 0)
+        assert editor(driver).editor.text.startswith("Only the ferns.\n# Resume: ")
+        assert isinstance(driver.top, RecoveryScreen)
+
+
+async def test_a_failure_is_one_sentence_and_the_draft_stays() -> None:
+    async with FakeProvider() as provider, stuck(None, provider=provider) as driver:
+        before = editor(driver).editor.text
+        provider.queue(refusal(401, "authentication_error", "no such key"))
+        await driver.press("f7")
+        await driver.until(lambda: "the model gave no answer: AUTH" in driver.foot())
+        assert editor(driver).editor.text == before
+        await driver.press("f8")
+        assert "There is one draft only" in driver.foot()
+
+
+async def test_without_a_configured_model_the_editor_says_how_to_get_one() -> None:
+    async with stuck(None) as driver:
+        editor(driver)._doors = replace(
+            editor(driver)._doors, improver=lambda tr: improver(Config(), Path("config.toml"), tr)
+        )
+        await driver.press("f7")
+        assert "No provider is configured" in driver.foot()
+
+
+async def test_the_draft_is_saved_as_a_file_but_in_no_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DSH_HOME", str(tmp_path / "dsh"))
+    (tmp_path / "dsh").mkdir()
+    async with stuck(None) as driver:
+        editor(driver).editor.insert("Ferns. ")
+        await driver.press("f9", "enter")
+        await driver.until(lambda: "Saved as summary-" in driver.foot())
+        (saved,) = tmp_path.glob("summary-*-83.md")
+        assert saved.read_text("utf-8").startswith("Ferns. # Resume: ")
+        await driver.press("f9", "enter")
+        assert "press it again to replace it" in driver.text()
+        await driver.press("enter")
+        await driver.until(lambda: "Saved as" in driver.foot())
+        await driver.press("f9", *(["backspace"] * 40), *"dsh/x.md", "enter")
+        assert "inside a home of sessions" in driver.text()
+        await driver.press("escape", "escape")
+        await driver.until(lambda: driver.top is driver.session)
+        assert not (tmp_path / "dsh" / "x.md").exists()
+
+
+async def test_the_keys_of_the_editor_are_the_readers_own_and_known_to_help_and_palette() -> None:
+    async with stuck(None, keys={"start-fresh": ("f2",), "copy-draft": ()}) as driver:
+        assert "F2 start a fresh session" in driver.foot() and "F6" not in driver.foot()
+        await driver.press("f5")
+        assert "No session can be started" not in driver.foot()
+        await driver.press("f2")
+        await driver.until(lambda: "No session can be started from here." in driver.foot())
+        await driver.press("f1")
+        await driver.until(lambda: not isinstance(driver.top, RecoveryScreen))
+        assert "F2" in driver.text() and "Save the draft as a file" in driver.text()
+        await driver.press("escape")
+        await driver.until(lambda: isinstance(driver.top, RecoveryScreen))
+        await driver.press("ctrl+p")
+        await driver.until(lambda: not isinstance(driver.top, RecoveryScreen))
+        await driver.until(lambda: "Start a fresh session from the draft" in driver.text())
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+async def test_on_a_narrow_screen_the_keys_that_matter_stay(lang: str) -> None:
+    async with stuck(None, lang, size=NARROW) as driver:
+        for key in ("F5", "Esc", "F7"):
+            assert key in driver.foot()

@@ -18,14 +18,16 @@ from typing import Final, Literal, TypeAlias
 from tui.i18n import N_, Translator
 
 Scope: TypeAlias = Literal[
-    "view", "session", "matrix", "requests", "app", "live", "composer", "queue", "approval"
+    "view", "session", "matrix", "requests", "draft", "app", "live", "composer", "queue", "approval"
 ]
-"""Who does it: the block view in focus, the session's screen, the matrix in focus, or the program; of a live
-session its screen, the composer, the waiting prompts or the open question, each while it has the focus."""
+"""Who does it: the block view in focus, the session's screen, the matrix in focus, the editor of a draft, or
+the program; of a live session its screen, the composer, the waiting prompts or the open question, each while
+it has the focus."""
 TALKING: Final[frozenset[Scope]] = frozenset(("live", "composer", "queue", "approval"))
 """Scopes that only a live session has."""
 KEYBOARDS: Final[tuple[tuple[Scope, ...], ...]] = (
     ("view", "session", "matrix", "requests", "app"),
+    ("draft",),
     ("view", "session", "live"),
     ("live", "composer"),
     ("live", "queue"),
@@ -46,6 +48,7 @@ class Group(StrEnum):
     PANES = N_("Panes and inspector")
     MATRIX = N_("Tools over time")
     REQUESTS = N_("Requests")
+    DRAFT = N_("In the draft of a summary")
     COPY = N_("Copying")
     TALK = N_("Talking")
     PROGRAM = N_("Program")
@@ -144,9 +147,22 @@ ACTIONS: tuple[Action, ...] = (
     Action("column-right", ("right", "l"), N_("One request on"), Group.MATRIX, "matrix"),
     Action("columns-left", ("shift+left", "H"), N_("One page of requests back"), Group.MATRIX, "matrix"),
     Action("columns-right", ("shift+right", "R"), N_("One page of requests on"), Group.MATRIX, "matrix"),
-    Action("switch-route", ("M",), N_("Told as another kind of route"), Group.MATRIX, "matrix"),
+    Action("switch-route", ("M",), N_("Told as another kind of route"), Group.REQUESTS, "requests"),
     Action("compare-from", ("=",), N_("Compare requests with this one"), Group.REQUESTS, "requests"),
     Action("recover", ("s",), N_("Draft a summary for a fresh session"), Group.PANES),
+    Action("start-fresh", ("f5",), N_("Start a fresh session from the draft"), Group.DRAFT, "draft"),
+    Action("copy-draft", ("f6",), N_("Copy the draft"), Group.DRAFT, "draft"),
+    Action(
+        "improve-draft",
+        ("f7",),
+        N_("Send it to a model to be improved"),
+        Group.DRAFT,
+        "draft",
+    ),
+    Action("other-draft", ("f8",), N_("The draft before or after the model"), Group.DRAFT, "draft"),
+    Action("save-draft", ("f9",), N_("Save the draft as a file"), Group.DRAFT, "draft"),
+    Action("close-draft", ("escape",), N_("Stop the model, else close the draft"), Group.DRAFT, "draft"),
+    Action("draft-help", ("f1",), N_("All keys of the draft"), Group.DRAFT, "draft"),
     Action("copy", ("y",), N_("Copy the entry's text"), Group.COPY),
     Action("copy-address", ("Y",), N_("Copy the entry's address"), Group.COPY),
     Action("release-mouse", ("m",), N_("Mouse to the terminal, or back"), Group.COPY, "app"),
@@ -246,7 +262,7 @@ def effective_keys(
             composer's that writes a character.
     """
     keys = {action.id: action.keys for action in actions}
-    typed_beside = {action.id for action in actions if action.scope == "composer"}
+    typed_beside = {action.id for action in actions if action.scope in ("composer", "draft")}
     for action_id, wanted in (overrides or {}).items():
         if action_id not in keys:
             raise _unknown_action(action_id, keys)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from asyncio import sleep
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from textual import on
 from textual.app import ComposeResult
@@ -22,9 +22,6 @@ from tui.i18n import Translator
 from tui.nodes.doctor import Examination, Examiner
 from tui.nodes.reading import Reading
 
-if TYPE_CHECKING:
-    from tui.loop.fresh_start import FreshStart
-
 DOCTOR_ACTIONS: Final = frozenset({"back", "quit", "doctor", "copy", "help", "palette"})
 
 _SLICE_S: Final = 0.02
@@ -38,23 +35,6 @@ async def examined(reading: Reading, say: Callable[[str], None], tr: Translator)
         await sleep(0)
     say("")
     return examiner.result()
-
-
-async def drafted(reading: Reading, say: Callable[[str], None], tr: Translator) -> FreshStart:
-    """Draft a summary in slices; returns it as Markdown, with what it is of."""
-    from tui.export.recovery import recovery_text
-    from tui.loop.fresh_start import FreshStart
-    from tui.nodes.recovery import Drafter
-
-    drafter = Drafter(reading)
-    while not drafter.step(_SLICE_S):
-        say(tr.t("Reading the session …"))
-        await sleep(0)
-    say("")
-    draft = drafter.result()
-    seq = draft.last_seq if draft.last_seq >= 0 else None
-    summary = recovery_text(draft, tr)
-    return FreshStart(summary=summary, session=draft.session, seq=seq, cwd=draft.cwd)
 
 
 class DoctorScreen(ModalScreen[int | None]):

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 
 def bindings(
-    keys: Mapping[str, Keys], tr: Translator, *scopes: Scope, only: Container[str] | None = None
+    keys: Mapping[str, Keys],
+    tr: Translator,
+    *scopes: Scope,
+    only: Container[str] | None = None,
+    priority: bool = False,
 ) -> list[Binding]:
     """Textual's bindings of the actions of some scopes, labelled in the reader's language.
 
@@ -29,6 +33,7 @@ def bindings(
         tr: the reader's language.
         scopes: whose actions.
         only: the ids to bind, where a screen does not have all actions of its scope.
+        priority: whether they are heard before what has the focus.
     """
     from textual.binding import Binding
 
@@ -40,6 +45,7 @@ def bindings(
             show=action.show_in_footer,
             id=action.id,
             tooltip=tr.t(action.label),
+            priority=priority,
         )
         for action in ACTIONS
         if action.scope in scopes and (only is None or action.id in only)
@@ -53,8 +59,12 @@ def bind(
     tr: Translator,
     *scopes: Scope,
     only: Container[str] | None = None,
+    priority: bool = False,
 ) -> None:
-    """Give a widget, a screen or the app the keys of some scopes, replacing earlier ones of the registry."""
+    """Give a widget, a screen or the app the keys of some scopes, replacing earlier ones of the registry.
+
+    With `priority` they are heard before the keys of what has the focus.
+    """
     from textual.binding import BindingsMap
 
     ours = {action.id for action in ACTIONS}
@@ -64,7 +74,7 @@ def bind(
             kept.key_to_bindings.setdefault(key, []).append(binding)
     # Textual has no public way to bind keys on one widget while it lives; `BINDINGS` is per class.
     node._bindings = BindingsMap.merge(  # pyright: ignore[reportPrivateUsage]
-        [BindingsMap(bindings(keys, tr, *scopes, only=only)), kept]
+        [BindingsMap(bindings(keys, tr, *scopes, only=only, priority=priority)), kept]
     )
 
 

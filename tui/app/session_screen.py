@@ -316,12 +316,11 @@ class SessionScreen(LinkedPanes):
         self.run_worker(self._draft(), group="doctor", exclusive=True)
 
     async def _draft(self) -> None:
-        from tui.app.doctor_screen import drafted
-        from tui.app.recovery_screen import RecoveryScreen
+        from tui.app.drafting import drafted, editor_of
 
         draft = await drafted(self.whole, self.say, self.surroundings.tr)
         app = self.dsh_app
-        screen = RecoveryScreen(self.surroundings, draft, app.start_fresh, app.copy)
+        screen = editor_of(app, self.surroundings, self.whole, draft, app.start_fresh)
         app.push_screen(screen, self._started)
 
     def _started(self, conversation: Conversation | None) -> None:

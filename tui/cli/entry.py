@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from tui.config import Config
     from tui.llm.route_book import RouteBook
+    from tui.loop.improvement import Improvement
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -126,6 +127,7 @@ def _prepared(call: Call) -> Run:
         keys=config.keymap(),
         homes=find_homes(os.environ, call.dsh_home),
         routes=lambda: _routes(config, path),
+        improver=lambda tr: _improver(config, path, tr),
     )
     return Run(
         settings=settings,
@@ -141,6 +143,12 @@ def _routes(config: Config, path: Path) -> RouteBook:
     from tui.cli.routes import routes_of
 
     return routes_of(config, path)
+
+
+def _improver(config: Config, path: Path, tr: Translator) -> Improvement | str:
+    from tui.cli.fresh_start import improver
+
+    return improver(config, path, tr)
 
 
 def _dispatch(call: Call):

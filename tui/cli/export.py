@@ -10,7 +10,6 @@ from tui.cli.run import OK, Refused, Run
 from tui.cli.session_reading import found, read
 from tui.export import Export, write_export
 from tui.export.output import OutputRefused, check_place, utf8_writer, whole_file
-from tui.i18n import Translator
 
 
 def export(run: Run) -> int:
@@ -26,23 +25,8 @@ def export(run: Run) -> int:
     try:
         check_place(place, run.settings.homes, session.path)
     except OutputRefused as error:
-        raise Refused(refusal(run.tr, error)) from None
+        raise Refused(error.sentence(run.tr)) from None
     reading = read(session, run)
     with whole_file(place) as write:
         write_export(write, reading, run.tr, wanted)
     return OK
-
-
-def refusal(tr: Translator, error: OutputRefused) -> str:
-    """Return the sentence about a place that nothing is written to."""
-    match error.code:
-        case "session-log":
-            return tr.t("{file}: this is the session's own log; name another file.", file=error.path)
-        case "inside-home":
-            return tr.t(
-                "{file}: nothing is written inside a home of sessions; name another place.", file=error.path
-            )
-        case "is-a-folder":
-            return tr.t("{file}: is a folder; name a file.", file=error.path)
-        case "no-folder":
-            return tr.t("{file}: there is no folder {folder}.", file=error.path, folder=error.path.parent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -9,7 +10,10 @@ from tui.cli.run import UNREADABLE, Refused, Run, say
 
 if TYPE_CHECKING:
     from tui.app.conversation import Conversation, Starter
+    from tui.config import Config
+    from tui.i18n import Translator
     from tui.loop.fresh_start import FreshStart
+    from tui.loop.improvement import Improvement
 
 _MAX_BYTES: Final = 1024 * 1024
 
@@ -46,6 +50,21 @@ def starter(run: Run) -> Starter:
         return conversation
 
     return start
+
+
+def improver(config: Config, source: Path, tr: Translator) -> Improvement | str:
+    """Return what asks the default route to reword a draft; a sentence where none is configured."""
+    from tui.blocks.clean import clean_line
+    from tui.cli.talking import no_provider
+    from tui.config import ConfigError
+    from tui.llm.providers import configured_providers
+    from tui.loop.improvement import Improvement
+
+    try:
+        providers = configured_providers(config, source, os.environ)
+    except ConfigError as error:
+        return clean_line(error.sentence(tr))
+    return Improvement(providers, providers.default) if providers.default is not None else no_provider(tr)
 
 
 def summary_in(run: Run, place: str) -> FreshStart:

@@ -184,7 +184,13 @@ COMMANDS: Final[Sequence[Command]] = (
     Command(
         "recover",
         N_("draft a summary of a session, for a fresh one that goes on with the work"),
-        (Option(("-o", "--output"), N_("the file to write (default: standard output)"), metavar="FILE"),),
+        (
+            Option(("-o", "--output"), N_("the file to write (default: standard output)"), metavar="FILE"),
+            Option(
+                ("--improve",),
+                N_("send draft and newest messages to the default model, which words the draft better"),
+            ),
+        ),
         needs_session=True,
     ),
 )

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tui.cli.export import refusal
-from tui.cli.run import OK, Refused, Run
+from tui.cli.run import NO_PROVIDER, OK, TURN_FAILED, Refused, Run, complain
 from tui.cli.session_reading import found, read
 from tui.export.output import OutputRefused, check_place, utf8_writer, whole_file
-from tui.export.recovery import write_recovery
+from tui.export.recovery import recovery_text
 from tui.nodes.doctor import examine
+from tui.nodes.reading import Reading
 from tui.nodes.recovery import draft
+
+if TYPE_CHECKING:
+    from tui.loop.improvement import Improvement
 
 
 def recover(run: Run) -> int:
-    """Write the draft; raises Refused for a place that nothing is written to."""
+    """Write the draft, with `--improve` as a model words it; its own words where the model fails.
+
+    Raises Refused for a place that nothing is written to, and where no model is configured to be asked.
+    """
     session, _ = found(run)
     output = run.options.get("output")
     place = None if output is None or output == "-" else Path(output)
@@ -23,12 +31,41 @@ def recover(run: Run) -> int:
         try:
             check_place(place, run.settings.homes, session.path)
         except OutputRefused as error:
-            raise Refused(refusal(run.tr, error)) from None
+            raise Refused(error.sentence(run.tr)) from None
+    improvement = _improvement(run) if run.options.get("improve") else None
     reading = read(session, run)
-    drafted, examined = draft(reading), examine(reading)
+    text, status = recovery_text(draft(reading), run.tr, examine(reading)), OK
+    if improvement is not None:
+        text, status = asyncio.run(_improved(run, improvement, reading, text))
     if place is None:
-        write_recovery(utf8_writer(sys.stdout), drafted, examined, run.tr)
-        return OK
+        utf8_writer(sys.stdout)(text)
+        return status
     with whole_file(place) as write:
-        write_recovery(write, drafted, examined, run.tr)
-    return OK
+        write(text)
+    return status
+
+
+def _improvement(run: Run) -> Improvement:
+    from tui.cli.fresh_start import improver
+
+    found_route = improver(run.config, run.config_path, run.tr)
+    if isinstance(found_route, str):
+        raise Refused(found_route, status=NO_PROVIDER)
+    return found_route
+
+
+async def _improved(run: Run, improvement: Improvement, reading: Reading, text: str) -> tuple[str, int]:
+    """The draft as a model words it, or as it was with a word why not."""
+    from tui.export.recovery_merge import improved
+    from tui.loop.improvement import ImprovementFailed
+    from tui.nodes.recovery_excerpt import excerpt
+    from tui.session.cancel import CancelSignal
+
+    answer = ""
+    try:
+        async for so_far in improvement.stream(text, excerpt(reading), run.tr, CancelSignal()):
+            answer = so_far
+    except ImprovementFailed as failed:
+        complain(failed.sentence(run.tr))
+        return text, TURN_FAILED
+    return improved(text, answer, run.tr, improvement.route(run.tr)), OK

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, TextIO
 
+from tui.i18n import Translator
 from tui.session.naming import SESSIONS
 from tui.session.store import Homes
 
@@ -22,6 +23,21 @@ class OutputRefused(Exception):
         super().__init__(f"{path}: {code}")
         self.path = path
         self.code: Refusal = code
+
+    def sentence(self, tr: Translator) -> str:
+        """Return what to say of it; the file's name is not cleaned."""
+        match self.code:
+            case "session-log":
+                return tr.t("{file}: this is the session's own log; name another file.", file=self.path)
+            case "inside-home":
+                return tr.t(
+                    "{file}: nothing is written inside a home of sessions; name another place.",
+                    file=self.path,
+                )
+            case "is-a-folder":
+                return tr.t("{file}: is a folder; name a file.", file=self.path)
+            case "no-folder":
+                return tr.t("{file}: there is no folder {folder}.", file=self.path, folder=self.path.parent)
 
 
 def check_place(path: Path, homes: Homes, log: Path) -> None:
