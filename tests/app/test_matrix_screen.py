@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.support.app_driver import NARROW, WIDE, Driver, recording, session_app
+from tests.support.live_driver import talking
 from tests.support.log_builder import log
+from tests.support.loop_driver import tool
 from tui.app.matrix_screen import MatrixScreen
 from tui.app.matrix_view import MatrixView
+from tui.app.palette import ActionCommands
 from tui.app.session_screen import SessionScreen
+from tui.llm.script import answer
 
 RESTORE, MANY = "remove-and-restore", "many-tools-changed"
 
@@ -219,3 +223,40 @@ async def test_opening_the_view_comes_straight_to_the_matrix() -> None:
     async with session_app(recording(RESTORE), over="tools") as driver:
         await driver.until(lambda: isinstance(driver.top, MatrixScreen))
         assert "saltmarsh · ring_bell" in driver.text()
+
+
+async def test_a_running_session_adds_its_requests_and_tools_to_the_matrix(tmp_path: Path) -> None:
+    script = [answer(text, pace_s=0) for text in ("One.", "Two.", "Three.")]
+    async with talking(tmp_path, script, tools=[tool("peek")]) as talk:
+        await talk.say("one?")
+        talk.live.action_show_tools()
+        await talk.until(lambda: isinstance(talk.top, MatrixScreen))
+        shown = matrix(talk)
+        await talk.until(lambda: len(shown.matrix) == 1)
+        # No key is pressed: what was at the newest request stays there.
+        talk.registry.register(tool("water"))
+        talk.conversation.agent.followup("two?")
+        await talk.until(lambda: len(shown.matrix) == 2)
+        assert shown.matrix_view.column == 1
+        assert "water" in talk.text() and "2 requests" in talk.head()
+        # What looked at an earlier one goes on looking at it.
+        await talk.press("left", "down")
+        talk.conversation.agent.followup("three?")
+        await talk.until(lambda: len(shown.matrix) == 3)
+        assert at_cursor(talk) == ("water", 1)
+
+
+async def test_help_and_palette_tell_the_keys_of_the_matrix() -> None:
+    async with session_app(recording(RESTORE)) as driver:
+        await driver.press("3")
+        offered = [str(hit.display) async for hit in ActionCommands(matrix(driver)).discover()]
+        for told in ("Told as another kind of route", "Only tools that changed, or all", "One request on"):
+            assert told in offered
+        assert "Tools over time" not in offered
+        (route,) = [hit async for hit in ActionCommands(matrix(driver)).search("switch-route")][:1]
+        await route.command()
+        assert matrix(driver).matrix.route == "none"
+        await driver.press("?")
+        text = driver.text()
+        assert "Told as another kind of route" in text and "A column for each turn" in text
+        assert "Show tool changes only" not in text

@@ -9,6 +9,7 @@ from tests.support.app_driver import NARROW, Driver, recording, session_app
 from tests.support.live_driver import talking
 from tests.support.log_builder import log
 from tui.app.pager import Pager
+from tui.app.palette import ActionCommands
 from tui.app.requests_screen import RequestsScreen
 from tui.app.session_screen import SessionScreen
 from tui.llm.script import answer
@@ -172,3 +173,23 @@ async def test_a_running_session_adds_its_requests_to_the_list(tmp_path: Path) -
         await talk.press("down")
         assert requests.number == 2
         assert "2 requests" in talk.head()
+
+
+async def test_help_and_palette_tell_the_keys_of_the_requests() -> None:
+    async with session_app(recording(MANY)) as driver:
+        await driver.press("4")
+        offered = [str(hit.display) async for hit in ActionCommands(screen(driver)).discover()]
+        for told in (
+            "Told as another kind of route",
+            "Compare requests with this one",
+            "Next failed request",
+        ):
+            assert told in offered
+        assert "Requests as they were sent" not in offered
+        (route,) = [hit async for hit in ActionCommands(screen(driver)).search("switch-route")][:1]
+        await route.command()
+        assert screen(driver).mode is None
+        await driver.press("?")
+        text = driver.text()
+        assert "Told as another kind of route" in text and "The body, or the three routes" in text
+        assert "One request back" not in text

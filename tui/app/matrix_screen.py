@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Final, Literal, cast
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Final, Literal
 
 from textual import on
 from textual.app import ComposeResult
-from textual.screen import Screen
 
+from tui.app.actions import ACTIONS
 from tui.app.block_model import OneBlock
 from tui.app.block_view import BlockView
 from tui.app.keymap import bind
 from tui.app.matrix_view import MatrixView
+from tui.app.over_panes import OverPanes
 from tui.app.search_bar import SearchBar
 from tui.app.status_bar import Piece, StatusBar
 from tui.app.surroundings import Surroundings
-from tui.app.view_jump import SessionView, ViewJump
-from tui.blocks.clean import clean_line
+from tui.app.view_jump import ViewJump
 from tui.blocks.layout import Layout
 from tui.blocks.matrix_detail import cell_lines
 from tui.blocks.matrix_words import LEGEND, cell_text, column_text, legend, route_choice_text, route_text
@@ -29,35 +29,19 @@ from tui.llm.route_book import RouteBook
 from tui.nodes.reading import Reading
 from tui.nodes.tool_matrix import ROUTE_CHOICES, ToolMatrix, Zoom
 
-if TYPE_CHECKING:
-    from tui.app.application import DshApp
-
 MATRIX_ACTIONS: Final = frozenset(
     (
         *("previous-turn", "next-turn", "previous-tool-change", "next-tool-change"),
         *("previous-error", "next-error", "search", "filter-tool-changes", "fold-turns", "fold-calls"),
         *("show-chat", "show-trajectory", "show-requests", "next-pane", "toggle-inspector", "pager"),
-        *("copy", "copy-address", "back"),
+        *("switch-route", "copy", "copy-address", "back"),
     )
-)
-_FOOT: Final = (
-    ("column-right", N_("request")),
-    ("activate", N_("open")),
-    ("next-tool-change", N_("tool change")),
-    ("next-error", N_("error")),
-    ("search", N_("filter")),
-    ("filter-tool-changes", N_("only changed")),
-    ("fold-turns", N_("turns")),
-    ("fold-calls", N_("calls")),
-    ("switch-route", N_("route")),
-    ("back", N_("back")),
-    ("help", N_("keys")),
 )
 _KEEP: Final = {"tool-declared": 90, "tool-offered": 80, "tool-reoffered": 20, "tool-deferred": 3}
 """Which signs are explained where there is no room for all."""
 
 
-class MatrixScreen(Screen[ViewJump]):
+class MatrixScreen(OverPanes):
     """The matrix of a session over its panes; closes with where to go.
 
     Args:
@@ -68,6 +52,39 @@ class MatrixScreen(Screen[ViewJump]):
     """
 
     AUTO_FOCUS = "#matrix"
+    HERE = MATRIX_ACTIONS | {action.id for action in ACTIONS if action.scope == "matrix"}
+    WORDS: ClassVar[Mapping[str, str]] = {
+        "cursor-up": N_("Previous tool"),
+        "cursor-down": N_("Next tool"),
+        "first": N_("First request"),
+        "last": N_("Last request"),
+        "activate": N_("Open or close the cell"),
+        "toggle-inspector": N_("Open or close the cell"),
+        "previous-error": N_("Previous failed call"),
+        "next-error": N_("Next failed call"),
+        "search": N_("Only tools with this in their name"),
+        "filter-tool-changes": N_("Only tools that changed, or all"),
+        "fold-turns": N_("A column for each turn, or for each request"),
+        "fold-calls": N_("Count calls in wider columns, or not"),
+        "next-pane": N_("The matrix, or the open cell"),
+        "pager": N_("The whole cell in the pager"),
+        "copy": N_("Copy the cell's text"),
+        "copy-address": N_("Copy the address of the request"),
+        "back": N_("Close the filter, the cell, then the matrix"),
+    }
+    FOOT = (
+        ("column-right", N_("request")),
+        ("activate", N_("open")),
+        ("next-tool-change", N_("tool change")),
+        ("next-error", N_("error")),
+        ("search", N_("filter")),
+        ("filter-tool-changes", N_("only changed")),
+        ("fold-turns", N_("turns")),
+        ("fold-calls", N_("calls")),
+        ("switch-route", N_("route")),
+        ("back", N_("back")),
+        ("help", N_("keys")),
+    )
     CSS_PATH: ClassVar = "matrix.tcss"
 
     def __init__(
@@ -78,26 +95,20 @@ class MatrixScreen(Screen[ViewJump]):
         item: int = -1,
         book: RouteBook | None = None,
     ) -> None:
-        super().__init__()
-        self.surroundings = surroundings
-        self.reading = reading
+        super().__init__(reading, surroundings)
         self._only_changed = False
         self._needle = ""
-        self._notice = ""
-        self._seen = len(reading.trajectory.index)
         matrix = ToolMatrix(reading, book=book)
         ascii_only = surroundings.ascii_only
         self.matrix_view = MatrixView(surroundings, matrix, id="matrix")
         if item >= 0:
             self.matrix_view.column = matrix.column_of_item(item)
             self._begin_at_change(item)
-        self._head = StatusBar(ascii_only=ascii_only, id="head")
         self._cell = StatusBar(ascii_only=ascii_only, id="matrix-cell")
         self._legend = StatusBar(ascii_only=ascii_only, id="matrix-legend")
         self.detail = BlockView(
             OneBlock(self._lines), following=False, ascii_only=ascii_only, id="matrix-detail"
         )
-        self._foot = StatusBar(ascii_only=ascii_only, id="foot")
 
     def compose(self) -> ComposeResult:
         self.detail.display = False
@@ -112,7 +123,7 @@ class MatrixScreen(Screen[ViewJump]):
 
     def _bind(self) -> None:
         keys, tr = self.surroundings.keys, self.surroundings.tr
-        bind(self, keys, tr, "session", only=MATRIX_ACTIONS)
+        bind(self, keys, tr, "session", "requests", only=MATRIX_ACTIONS)
         bind(self.matrix_view, keys, tr, "view", "matrix")
         bind(self.detail, keys, tr, "view")
 
@@ -130,10 +141,6 @@ class MatrixScreen(Screen[ViewJump]):
         """The matrix shown."""
         return self.matrix_view.matrix
 
-    @property
-    def _dsh_app(self) -> DshApp:
-        return cast("DshApp", self.app)  # pyright: ignore[reportUnknownMemberType]
-
     def _begin_at_change(self, item: int) -> None:
         """Put the cursor on the first tool that the record to begin at changes or calls."""
         if not len(self.matrix):
@@ -150,19 +157,10 @@ class MatrixScreen(Screen[ViewJump]):
 
     # -- what is told
 
-    def say(self, sentence: str) -> None:
-        """Show a sentence in the place of the keys until the next key."""
-        self._notice = sentence
-        self._tell_foot()
-
-    def on_key(self) -> None:
-        if self._notice:
-            self._notice = ""
-            self._tell_foot()
-        if len(self.reading.trajectory.index) != self._seen:
-            # The session has grown since the matrix was made.
-            self._seen = len(self.reading.trajectory.index)
-            self._show(self.matrix.zoomed(self.matrix.zoom), column=self.matrix_view.column)
+    def grow(self) -> None:
+        """Take in what came since; the cursor stays on its cell, or at the newest request if it was there."""
+        matrix, at = self.matrix.renewed(), self.matrix_view.column
+        self._show(matrix, column=len(matrix) - 1 if at >= len(self.matrix) - 1 else at)
 
     @on(MatrixView.Moved)
     def _moved(self) -> None:
@@ -174,19 +172,14 @@ class MatrixScreen(Screen[ViewJump]):
     def _opened(self) -> None:
         self.action_toggle_inspector()
 
-    @on(BlockView.FollowChanged)
-    def _follow_changed(self, event: BlockView.FollowChanged) -> None:
-        event.stop()
-
     def _tell(self) -> None:
         tr, matrix = self.surroundings.tr, self.matrix
-        title = clean_line(self.reading.title) or clean_line(self.reading.log.header.id)
         shown = len(self.matrix_view.names)
         tools = tr.n("{n} tool", "{n} tools", len(matrix.tools))
         if shown != len(matrix.tools):
             tools = tr.t("{n} of {tools}", n=tr.number(shown), tools=tools)
         left = [
-            Piece((Span(title, "title"),), keep=80),
+            Piece((Span(self._title, "title"),), keep=80),
             Piece((Span(tr.t("Tools over time"), "accent"),), keep=100),
         ]
         right = [
@@ -229,18 +222,6 @@ class MatrixScreen(Screen[ViewJump]):
             ],
         )
 
-    def _tell_foot(self) -> None:
-        if self._notice:
-            self._foot.show([Piece((Span(self._notice, "warning"),), keep=100)])
-            return
-        tr, around = self.surroundings.tr, self.surroundings
-        pieces = [
-            Piece((Span(around.key(action), "key"), Span(f" {tr.t(label)}", "muted")), keep=50 - at)
-            for at, (action, label) in enumerate(_FOOT)
-            if around.key(action)
-        ]
-        self._foot.show(pieces)
-
     # -- the cell in full
 
     def _lines(self, width: int) -> Sequence[Line]:
@@ -270,10 +251,8 @@ class MatrixScreen(Screen[ViewJump]):
             self.matrix_view.focus()
 
     def action_pager(self) -> None:
-        from tui.app.pager import Pager
-
-        if (text := self._text()) and (name := self.matrix_view.name_at_cursor):
-            self._dsh_app.push_screen(Pager(self.surroundings, tool_title(name), text))
+        if name := self.matrix_view.name_at_cursor:
+            self._page(tool_title(name), self._text())
 
     def _text(self) -> str:
         """The cell in full as text, nothing left out."""
@@ -283,23 +262,18 @@ class MatrixScreen(Screen[ViewJump]):
         return "\n".join(plain(row).rstrip() for row in rows)
 
     async def action_copy(self) -> None:
-        if text := self._text():
-            self.say(await self._dsh_app.copy(text))
+        await self._copy(self._text())
 
     async def action_copy_address(self) -> None:
         if len(self.matrix):
             log, row = self.reading.log, self.matrix.column(self.matrix_view.column).row
-            self.say(await self._dsh_app.copy(f"{log.header.id}@{log.seq(row)}"))
+            await self._copy(f"{log.header.id}@{log.seq(row)}")
 
     # -- landmarks
 
     def _seek(self, step: Literal[1, -1], columns: Sequence[int], nothing: str) -> None:
-        here = self.matrix_view.column
-        ordered = columns if step > 0 else list(reversed(columns))
-        found = next((at for at in ordered if (at - here) * step > 0), None)
-        if found is None:
-            self.say(nothing)
-        else:
+        found = self._nearest(step, columns, self.matrix_view.column, nothing)
+        if found is not None:
             self.matrix_view.go(column=found)
 
     def _seek_change(self, step: Literal[1, -1]) -> None:
@@ -389,8 +363,7 @@ class MatrixScreen(Screen[ViewJump]):
         """Count calls in a second cell of each column, or draw narrow columns again."""
         self.matrix_view.show(cells=2 if self.matrix_view.cells == 1 else 1)
 
-    @on(MatrixView.RouteWanted)
-    def _switch_route(self) -> None:
+    def action_switch_route(self) -> None:
         """Tell the columns as the next kind of route."""
         at = ROUTE_CHOICES.index(self.matrix.route)
         route = ROUTE_CHOICES[(at + 1) % len(ROUTE_CHOICES)]
@@ -434,11 +407,9 @@ class MatrixScreen(Screen[ViewJump]):
 
     # -- leaving
 
-    def _leave(self, view: SessionView) -> None:
-        """Close, and go to a view at the request under the cursor; a call or change under it comes first."""
-        self.dismiss(ViewJump(view, self._item()))
-
-    def _item(self) -> int:
+    @property
+    def item(self) -> int:
+        """The request under the cursor; a call or change of the tool there comes first."""
         found = self.matrix_view.cell_at_cursor
         if found is None:
             return -1
@@ -452,12 +423,6 @@ class MatrixScreen(Screen[ViewJump]):
             if item is not None:
                 return item
         return self.matrix.column(at).item
-
-    def action_show_chat(self) -> None:
-        self._leave("chat")
-
-    def action_show_trajectory(self) -> None:
-        self._leave("trajectory")
 
     def action_show_requests(self) -> None:
         at = self.matrix_view.column

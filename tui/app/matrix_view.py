@@ -37,9 +37,6 @@ class MatrixView(Widget, can_focus=True):
     class Moved(Message):
         """The cursor is on another cell, or the cell has changed under it."""
 
-    class RouteWanted(Message):
-        """The columns shall be told as another kind of route."""
-
     class Opened(Message):
         """The cell under the cursor shall be opened."""
 
@@ -156,9 +153,6 @@ class MatrixView(Widget, can_focus=True):
 
     def action_activate(self) -> None:
         self.post_message(self.Opened())
-
-    def action_switch_route(self) -> None:
-        self.post_message(self.RouteWanted())
 
     def on_click(self, event: events.Click) -> None:
         """Put the cursor on the cell under the pointer; a second click opens it."""

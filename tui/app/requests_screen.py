@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias, cast
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Final, Literal, TypeAlias
 
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
-from textual.screen import Screen
 
 from tui.app.block_model import OneBlock
 from tui.app.block_view import BlockView
 from tui.app.keymap import bind
+from tui.app.over_panes import OverPanes
 from tui.app.requests_model import RequestsModel
 from tui.app.status_bar import Piece, StatusBar
 from tui.app.surroundings import Surroundings
-from tui.app.view_jump import SessionView, ViewJump
 from tui.blocks.clean import clean_line
 from tui.blocks.json_view import json_lines
 from tui.blocks.layout import Layout, hidden_row
@@ -33,15 +32,11 @@ from tui.llm.failure import LlmFailure
 from tui.llm.route import ToolUpdateMode
 from tui.llm.route_book import RouteBook
 from tui.llm.wire import beta_header
-from tui.nodes.live import LiveReading
 from tui.nodes.reading import Reading
 from tui.nodes.request_diff import changes_tools, lens_of
 from tui.nodes.request_projection import MODES, Doubt, ProjectedRequest, doubts, project
 from tui.nodes.request_table import RequestTable
 from tui.nodes.requests import RequestPlace, Requests
-
-if TYPE_CHECKING:
-    from tui.app.application import DshApp
 
 Tab: TypeAlias = Literal["lens", "difference", "body"]
 
@@ -56,8 +51,6 @@ REQUEST_ACTIONS: Final = frozenset(
 )
 SIDE_CELLS: Final = 168
 """From this width on list and details stand beside each other."""
-GROWTH_S: Final = 0.5
-"""Seconds between two looks at a session that is being written."""
 LIST_ROWS: Final = 8
 """Rows of the list and its heading, on however low a screen."""
 BODY_ROWS: Final = 1_200
@@ -67,20 +60,9 @@ _TABS: Final[dict[Tab, str]] = {
     "difference": N_("Beside the one before"),
     "body": N_("Body"),
 }
-_FOOT: Final = (
-    ("next-inspector-tab", N_("tab")),
-    ("next-tool-change", N_("tool change")),
-    ("next-error", N_("error")),
-    ("switch-route", N_("route")),
-    ("pager", N_("whole")),
-    ("show-trajectory", N_("trajectory")),
-    ("show-tools", N_("tools")),
-    ("back", N_("back")),
-    ("help", N_("keys")),
-)
 
 
-class RequestsScreen(Screen[ViewJump]):
+class RequestsScreen(OverPanes):
     """The requests of a session over its panes; closes with where to go.
 
     Args:
@@ -91,25 +73,49 @@ class RequestsScreen(Screen[ViewJump]):
     """
 
     AUTO_FOCUS = "#requests"
+    HERE = REQUEST_ACTIONS
+    WORDS: ClassVar[Mapping[str, str]] = {
+        "cursor-up": N_("Previous request"),
+        "cursor-down": N_("Next request"),
+        "first": N_("First request"),
+        "last": N_("Last request"),
+        "activate": N_("To the details of the request"),
+        "previous-error": N_("Previous failed request"),
+        "next-error": N_("Next failed request"),
+        "previous-inspector-tab": N_("Previous of the three tabs"),
+        "next-inspector-tab": N_("Next of the three tabs"),
+        "next-pane": N_("The list, or the details"),
+        "raw": N_("The body, or the three routes"),
+        "pager": N_("The whole tab in the pager"),
+        "copy": N_("Copy the whole tab"),
+        "copy-address": N_("Copy the address of the request"),
+        "back": N_("Back to the list, then to the panes"),
+    }
+    FOOT = (
+        ("next-inspector-tab", N_("tab")),
+        ("next-tool-change", N_("tool change")),
+        ("next-error", N_("error")),
+        ("switch-route", N_("route")),
+        ("pager", N_("whole")),
+        ("show-trajectory", N_("trajectory")),
+        ("show-tools", N_("tools")),
+        ("back", N_("back")),
+        ("help", N_("keys")),
+    )
     CSS_PATH: ClassVar = "requests.tcss"
 
     def __init__(
         self, reading: Reading, surroundings: Surroundings, *, item: int = -1, book: RouteBook | None = None
     ) -> None:
-        super().__init__()
-        self.surroundings = surroundings
-        self.reading = reading
+        super().__init__(reading, surroundings)
         self.table = RequestTable(Requests(reading), book)
         self.tab: Tab = "lens"
         self._mode: ToolUpdateMode | Literal["recorded"] = "recorded"
         self._base: int | None = None
-        self._notice = ""
-        self._seen = len(reading.trajectory.index)
         ascii_only = surroundings.ascii_only
         first = self.table.requests.number_at(item) if item >= 0 else None
         self._first = first or len(self.table)
         self.model = RequestsModel(self.table, surroundings)
-        self._head = StatusBar(ascii_only=ascii_only, id="head")
         self._columns = StatusBar(ascii_only=ascii_only, id="requests-columns")
         self.list = BlockView(self.model, following=False, ascii_only=ascii_only, id="requests")
         self._tabs = StatusBar(ascii_only=ascii_only, classes="inspector-tabs")
@@ -118,7 +124,6 @@ class RequestsScreen(Screen[ViewJump]):
         )
         self._panes = Container(id="requests-panes")
         self._list_pane = Vertical(id="requests-list")
-        self._foot = StatusBar(ascii_only=ascii_only, id="foot")
 
     def compose(self) -> ComposeResult:
         self._bind()
@@ -137,8 +142,6 @@ class RequestsScreen(Screen[ViewJump]):
         if self._first:
             self.select(self._first)
         self._tell()
-        if isinstance(self.reading, LiveReading):
-            self.set_interval(GROWTH_S, self._grow)
 
     def on_resize(self, event: events.Resize) -> None:
         self._arrange()
@@ -168,10 +171,6 @@ class RequestsScreen(Screen[ViewJump]):
         self._renew_detail(stay=True)
         self._tell()
 
-    @property
-    def _dsh_app(self) -> DshApp:
-        return cast("DshApp", self.app)  # pyright: ignore[reportUnknownMemberType]
-
     # -- the selected request
 
     @property
@@ -200,10 +199,6 @@ class RequestsScreen(Screen[ViewJump]):
     def _activated(self, event: BlockView.Activated) -> None:
         event.stop()
         self.detail.focus()
-
-    @on(BlockView.FollowChanged)
-    def _follow_changed(self, event: BlockView.FollowChanged) -> None:
-        event.stop()
 
     # -- details
 
@@ -293,29 +288,19 @@ class RequestsScreen(Screen[ViewJump]):
 
     # -- what is told
 
-    def say(self, sentence: str) -> None:
-        """Show a sentence in the place of the keys until the next key."""
-        self._notice = sentence
-        self._tell_foot()
-
-    def on_key(self) -> None:
-        if self._notice:
-            self._notice = ""
-            self._tell_foot()
-
-    def _grow(self) -> None:
+    def grow(self) -> None:
         """Take in requests that came since; the list follows, the selection stays."""
-        if len(self.reading.trajectory.index) != self._seen:
-            self._seen = len(self.reading.trajectory.index)
-            self.list.model_changed(appended=self.model.extend())
-            self._tell()
+        self.list.model_changed(appended=self.model.extend())
+        if self.number == len(self.table):
+            # It may have been under way, and is answered now.
+            self._renew_detail(stay=True)
+        self._tell()
 
     def _tell(self) -> None:
         tr = self.surroundings.tr
-        title = clean_line(self.reading.title) or clean_line(self.reading.log.header.id)
         left = [
             Piece((Span(tr.t("Requests"), "accent"),), keep=100),
-            Piece((Span(title, "title"),), keep=80),
+            Piece((Span(self._title, "title"),), keep=80),
         ]
         right: list[Piece] = []
         if self.number:
@@ -352,18 +337,6 @@ class RequestsScreen(Screen[ViewJump]):
             told = tr.t("from request {n}", n=tr.number(self._base))
             right.insert(0, Piece((Span(told, "warning"),), keep=16))
         self._tabs.show(pieces, right)
-
-    def _tell_foot(self) -> None:
-        if self._notice:
-            self._foot.show([Piece((Span(self._notice, "warning"),), keep=100)])
-            return
-        tr, around = self.surroundings.tr, self.surroundings
-        pieces = [
-            Piece((Span(around.key(action), "key"), Span(f" {tr.t(label)}", "muted")), keep=50 - at)
-            for at, (action, label) in enumerate(_FOOT)
-            if around.key(action)
-        ]
-        self._foot.show(pieces)
 
     # -- actions
 
@@ -413,27 +386,19 @@ class RequestsScreen(Screen[ViewJump]):
         (self.detail if self.list.has_focus else self.list).focus()
 
     def action_pager(self) -> None:
-        from tui.app.pager import Pager
-
-        if text := self._text():
-            title = place_text(self.surroundings.tr, self.table.row(self.number).place)
-            self._dsh_app.push_screen(Pager(self.surroundings, title, text))
+        if self.number:
+            self._page(place_text(self.surroundings.tr, self.table.row(self.number).place), self._text())
 
     async def action_copy(self) -> None:
-        if text := self._text():
-            self.say(await self._dsh_app.copy(text))
+        await self._copy(self._text())
 
     async def action_copy_address(self) -> None:
         if self.number:
-            seq = self.table.row(self.number).place.seq
-            self.say(await self._dsh_app.copy(f"{self.reading.log.header.id}@{seq}"))
+            await self._copy(f"{self.reading.log.header.id}@{self.table.row(self.number).place.seq}")
 
     def _seek(self, step: Literal[1, -1], numbers: Sequence[int], nothing: str) -> None:
-        ordered = numbers if step > 0 else list(reversed(numbers))
-        found = next((n for n in ordered if (n - self.number) * step > 0), None)
-        if found is None:
-            self.say(nothing)
-        else:
+        found = self._nearest(step, numbers, self.number, nothing)
+        if found is not None:
             self.select(found)
             self._tell()
 
@@ -457,18 +422,12 @@ class RequestsScreen(Screen[ViewJump]):
 
     # -- leaving
 
-    def _leave(self, view: SessionView) -> None:
-        item = self.table.row(self.number).place.index if self.number else -1
-        self.dismiss(ViewJump(view, item))
-
-    def action_show_chat(self) -> None:
-        self._leave("chat")
-
-    def action_show_trajectory(self) -> None:
-        self._leave("trajectory")
-
     def action_show_tools(self) -> None:
-        self._leave("tools")
+        self.leave("tools")
+
+    @property
+    def item(self) -> int:
+        return self.table.row(self.number).place.index if self.number else -1
 
     def action_back(self) -> None:
         """Back to the list, then to the panes, which stayed where they were."""

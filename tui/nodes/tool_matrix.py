@@ -123,6 +123,10 @@ class ToolMatrix:
         self.tools = self._names()
         """Every tool that was declared or called, in order of first appearance."""
 
+    def renewed(self) -> ToolMatrix:
+        """Return the same matrix of all that has been read since."""
+        return self.zoomed(self.zoom)
+
     def zoomed(self, zoom: Zoom) -> ToolMatrix:
         """Return the same matrix with other columns."""
         return ToolMatrix(self.reading, zoom=zoom, route=self.route, book=self._book)
