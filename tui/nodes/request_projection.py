@@ -81,6 +81,8 @@ class ProjectedRequest:
     def plain(self) -> Tools:
         """The declarations that stand at the head of what a provider caches."""
         tools = self.tools or ()
+        if not any(tool.defer_loading for tool in tools):
+            return tools
         return tuple(tool for tool in tools if not tool.defer_loading)
 
     @property
@@ -99,15 +101,12 @@ class ProjectedRequest:
 
     def system_text(self) -> str:
         """Return the system prompt that stands before the messages."""
-        text, started = "", False
-        for message in self.messages:
-            if message.get("role") != "system":
-                started = True
-                if self.in_history:
-                    break
-            elif not (started and self.in_history):
-                text = "".join(as_text(as_object(block).get("text")) for block in _blocks(message))
-        return text
+        shape = self.request.shape
+        counted = shape.systems[: shape.head] if self.in_history else shape.systems
+        if not counted:
+            return ""
+        blocks = _blocks(self.request.messages[counted[-1]])
+        return "".join(as_text(as_object(block).get("text")) for block in blocks)
 
 
 def sent_as(book: RouteBook, request: RecordedRequest) -> Sent:
@@ -124,7 +123,7 @@ def sent_as(book: RouteBook, request: RecordedRequest) -> Sent:
     mode, source = known_mode(book, request.provider, request.model, request.told)
     fallen = fall_back(mode, request.told, carries)
     prompts_refused = request.told.prompts_refused
-    if fallen.left and fallen.limited and _later_prompts(request):
+    if fallen.left and fallen.limited and request.shape.has_later_prompts:
         prompts_refused = True
     if fallen.mode == mode and prompts_refused == request.told.prompts_refused:
         return Sent(mode, source, prompts_refused=prompts_refused)
@@ -173,7 +172,7 @@ def project_sent(request: RecordedRequest, sent: Sent) -> ProjectedRequest:
 def project(request: RecordedRequest, mode: ToolUpdateMode) -> ProjectedRequest:
     """Return the request as a route with this mode is sent it."""
     messages, tools = project_tool_updates(
-        request.messages, request.tools, mode, request.history, places=request.developers
+        request.messages, request.tools, mode, request.history, places=request.shape.developers
     )
     return ProjectedRequest(request=request, mode=mode, messages=messages, tools=tools)
 
@@ -185,13 +184,13 @@ def doubts(requests: Requests, projected: ProjectedRequest, sent: Sent) -> tuple
     """
     request = projected.request
     found: list[Doubt] = list(request.lacks)
-    if "context" in found and not _later_prompts(request):
+    if "context" in found and not request.shape.has_later_prompts:
         found.remove("context")
-    if any(as_object(block).get("type") == "image" for m in request.messages for block in _blocks(m)):
+    if request.shape.has_images:
         found.append("image-bytes")
     is_own = projected.mode == sent.mode
     if (sent.recorded is None) != (projected.mode is None) and not (is_own and sent.is_fallback):
-        if _later_prompts(request):
+        if request.shape.has_later_prompts:
             found.append("later-prompt")
         # Without a tool mode a change of the tools also gathers later prompts, which begins a series.
         if projected.in_history and sent.recorded is None and _prompt_was_replaced(requests, request):
@@ -201,12 +200,6 @@ def doubts(requests: Requests, projected: ProjectedRequest, sent: Sent) -> tuple
     if is_own and sent.is_guess:
         found.append("another-try")
     return tuple(found)
-
-
-def _later_prompts(request: RecordedRequest) -> bool:
-    roles = [message.get("role") for message in request.messages]
-    head = next((at for at, role in enumerate(roles) if role != "system"), len(roles))
-    return "system" in roles[head:]
 
 
 def _prompt_was_replaced(requests: Requests, request: RecordedRequest) -> bool:

@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 from tui.nodes.fallbacks import NOTHING_TOLD, Told
 from tui.nodes.reading import Reading
 from tui.nodes.request_log import Message, RequestLog
+from tui.nodes.request_shape import Shape
 from tui.nodes.trajectory_index import RowFlag, RowKind
 from tui.session.json_value import as_array, as_count, as_object, as_text
 from tui.session.request_messages import is_settled, mended
@@ -62,8 +63,8 @@ class RecordedRequest:
     """What it needs and the log does not hold."""
     told: Told = NOTHING_TOLD
     """What records of ours and refusals tell of how it was sent."""
-    developers: list[int] | None = None
-    """Where developer messages stand, if that is known."""
+    shape: Shape
+    """Where developer and system messages stand."""
 
     @property
     def provider(self) -> str:
@@ -171,13 +172,13 @@ class Requests:
             lacks.append("context")
         if self._is_damaged_before(row):
             lacks.append("damage")
-        developers: list[int] | None = None
+        shape: Shape | None = None
         if place.kind == "compaction":
             config, part, missing = self._compaction(place, nodes, config)
             lacks += missing
             messages = [*self._derived(part, row), _instruction()]
         elif surface is not None:
-            messages, developers = surface.messages(row)
+            messages, shape = surface.messages(row)
         else:
             messages = self._derived(nodes, row)
         return RecordedRequest(
@@ -189,7 +190,7 @@ class Requests:
             system_prompt_update=context.system_prompt_update if context is not None else None,
             lacks=tuple(lacks),
             told=log.fallbacks.told(as_text(config.get("provider")), as_text(config.get("model")), row),
-            developers=developers,
+            shape=shape if shape is not None else Shape.of(messages),
         )
 
     def _derived(self, nodes: Sequence[int], row: int) -> list[Message]:
@@ -267,7 +268,7 @@ class _Surface:
         self._derived: list[Message | None] = []
         # What `_derived` comes to, while nothing but appending happened since.
         self._messages: list[Message] = []
-        self._developers: list[int] = []
+        self._shape = Shape()
         self._asked: set[str] = set()
         self._is_settled = True
         self._is_stale = False
@@ -298,23 +299,22 @@ class _Surface:
             self._derived = [self._log.message(node, row) for node in self.nodes]
             self._is_stale = True
 
-    def messages(self, row: int) -> tuple[list[Message], list[int] | None]:
-        """Return the messages of a request at a row, in a list of their own, and where developer ones are."""
+    def messages(self, row: int) -> tuple[list[Message], Shape | None]:
+        """Return the messages of a request at a row, in a list of their own, and the shape if it is known."""
         if self._is_stale:
-            self._messages, self._developers, self._asked = [], [], set()
+            self._messages, self._shape, self._asked = [], Shape(), set()
             self._is_settled, self._is_stale = True, False
             for message in self._derived:
                 if message is not None:
                     self._append(message)
         if self._is_settled and not self._asked:
-            return list(self._messages), list(self._developers)
+            return list(self._messages), self._shape.copy()
         return mended(self._messages, self._log.started_before(row)), None
 
     def _append(self, message: Message) -> None:
         self._messages.append(message)
+        self._shape.add(message)
         role = message.get("role")
-        if role == "developer":
-            self._developers.append(len(self._messages) - 1)
         if role == "tool":
             call_id = as_text(message.get("toolCallId"))
             if call_id in self._asked:
