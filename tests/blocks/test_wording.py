@@ -12,7 +12,6 @@ from tests.support.nodes import PLACE, context, header, notice, reading_of, tool
 from tui.blocks.wording import (
     availability_text,
     damage_text,
-    error_text,
     failure_title,
     header_summary,
     header_title,
@@ -25,6 +24,7 @@ from tui.blocks.wording import (
     source_name,
     status_text,
 )
+from tui.blocks.wording_errors import error_text
 from tui.blocks.wording_names import words
 from tui.i18n import translator
 from tui.nodes import chat as c
@@ -33,6 +33,7 @@ from tui.nodes.trajectory import trajectory_row
 from tui.session.damage import Damage
 from tui.session.errors import SessionAmbiguous, SessionNotFound, SessionUnreadable
 from tui.session.reader import read_log
+from tui.session.write_errors import SessionRefused, SessionWriteError
 
 EN, ZH = translator("en"), translator("zh")
 MIST, VENT = "mcp__saltmarsh__mist_bed", "mcp__saltmarsh__open_vent"
@@ -330,6 +331,39 @@ def test_every_error_is_one_sentence_that_names_the_file(code: str) -> None:
     told = error_text(EN, SessionUnreadable(Path("/moss/log.jsonl"), code, "a detail", version=7))
     assert told.startswith("/moss/log.jsonl: ") and told.endswith(".") and "\n" not in told
     assert error_text(ZH, SessionUnreadable(Path("/moss/log.jsonl"), code, version=7)).endswith("。")
+
+
+@pytest.mark.parametrize(
+    ("error", "codes"),
+    [
+        (
+            SessionWriteError,
+            ("disk-full", "too-big", "no-permission", "read-only", "write-failed", "closed"),
+        ),
+        (
+            SessionRefused,
+            (
+                "locked",
+                "damaged",
+                "unknown-events",
+                "rule",
+                "older-generation",
+                "other-encoding",
+                "mixed-encodings",
+                "exists",
+                "foreign-home",
+            ),
+        ),
+    ],
+)
+def test_a_session_that_is_not_written_is_told_in_one_sentence_too(
+    error: type, codes: tuple[str, ...]
+) -> None:
+    for code in codes:
+        told = error_text(EN, error(Path("/moss/log.jsonl"), code, "a detail", type="moon/rise", seq=7))
+        assert told.startswith("/moss/log.jsonl: ") and told.endswith(".") and "\n" not in told
+        assert "cannot be read" not in told and "may not be read" not in told
+        assert error_text(ZH, error(Path("/moss/log.jsonl"), code)).endswith("。")
 
 
 def test_an_argument_that_names_none_or_several_sessions_is_repeated() -> None:

@@ -16,7 +16,7 @@ from tui.blocks.clean import clean, clean_line
 from tui.blocks.glyphs import GLYPHS, mark
 from tui.blocks.text import EMPTY, Line, Span, line, to_ascii
 from tui.blocks.wording import node_text
-from tui.blocks.wording_faults import error_text
+from tui.blocks.wording_errors import error_text
 from tui.blocks.wording_library import state_text
 from tui.blocks.wrap import wrap, wrap_bounded
 from tui.nodes.chat import AssistantNode, ChatNode, ContextNode, FailureNode, InterruptedNode, UserNode

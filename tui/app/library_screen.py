@@ -30,7 +30,7 @@ from tui.app.status_bar import Piece, StatusBar
 from tui.app.surroundings import Surroundings
 from tui.blocks.clean import clean_line
 from tui.blocks.text import Line, Span
-from tui.blocks.wording_faults import error_text
+from tui.blocks.wording_errors import error_text
 from tui.blocks.wrap import wrap
 from tui.i18n import N_
 from tui.session.errors import SessionUnreadable

@@ -12,9 +12,9 @@ from tui.app.surroundings import Surroundings
 from tui.blocks.clean import clean_line
 from tui.blocks.glyphs import mark
 from tui.blocks.text import Span
+from tui.blocks.wording_errors import error_text
 from tui.blocks.wording_faults import interruption_title
 from tui.blocks.wording_ways_out import way_out
-from tui.blocks.wording_writing import writing_text
 from tui.i18n import Translator
 from tui.llm.failure import LlmFailure
 from tui.llm.request import CallConfig
@@ -105,5 +105,5 @@ def outcome_spans(tr: Translator, reading: Reading, *, ascii_only: bool) -> tupl
 
 def unwritable_sentence(tr: Translator, error: SessionWriteError) -> str:
     """What to say when the log cannot be written any more."""
-    reason = writing_text(tr, error) or clean_line(str(error))
-    return tr.t("Nothing more can be saved, so the session stops here: {reason}", reason=reason)
+    told = error_text(tr, error)
+    return tr.t("Nothing more can be saved, so the session stops here: {reason}", reason=told)

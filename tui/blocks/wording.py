@@ -12,7 +12,6 @@ from tui.blocks.wording_downgrade import downgrade_title
 from tui.blocks.wording_faults import (
     damage_place,
     damage_text,
-    error_text,
     failure_title,
     interruption_title,
 )
@@ -416,7 +415,6 @@ __all__ = [
     "context_gist",
     "damage_place",
     "damage_text",
-    "error_text",
     "failure_title",
     "header_summary",
     "header_title",

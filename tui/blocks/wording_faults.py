@@ -1,4 +1,4 @@
-"""Sentences about what is wrong: faults of a log, sessions that cannot be opened, turns that failed."""
+"""Sentences about what is wrong: faults of a log, turns that failed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from tui.blocks.wording_names import cause_text, name_text
 from tui.blocks.wording_reasons import reason_text
 from tui.i18n import Translator
 from tui.session.damage import Damage
-from tui.session.errors import SessionError
 
 
 def damage_text(tr: Translator, damage: Damage) -> str:
@@ -91,66 +90,6 @@ def _numbers(fields: Mapping[str, int | str]) -> dict[str, str]:
 def _count(fields: Mapping[str, int | str], name: str) -> int:
     value = fields.get(name, 0)
     return value if isinstance(value, int) else 0
-
-
-def error_text(tr: Translator, error: SessionError) -> str:
-    """One sentence: which file, what is wrong with it, what to do."""
-    fields = error.fields
-    path = clean_line(str(fields.get("path", "")))
-    detail = reason_text(tr, str(fields.get("detail", "")))
-    argument = clean_line(str(fields.get("argument", "")))
-    version = fields.get("version", "?")
-    match error.code:
-        case "missing":
-            return tr.t("{path}: there is no such file or folder.", path=path)
-        case "no-permission":
-            return tr.t("{path}: may not be read; check its permissions.", path=path)
-        case "is-a-folder":
-            return tr.t("{path}: is a folder; name a session folder or a log file.", path=path)
-        case "not-a-file":
-            return tr.t("{path}: is not an ordinary file.", path=path)
-        case "no-log":
-            return tr.t("{path}: there is no session log in this folder.", path=path)
-        case "empty-file":
-            return tr.t("{path}: the file is empty, so nothing can be shown.", path=path)
-        case "no-header":
-            return tr.t(
-                "{path}: the first line is cut off, so it cannot be told which session this is.", path=path
-            )
-        case "not-a-session":
-            return _with_detail(tr, tr.t("{path}: is not a session log", path=path), detail)
-        case "bad-header":
-            return _with_detail(tr, tr.t("{path}: the header of the log cannot be read", path=path), detail)
-        case "newer-format":
-            return tr.t(
-                "{path}: is written in format {version}, which is newer than this program; update dsh-tui.",
-                path=path,
-                version=version,
-            )
-        case "old-format":
-            return tr.t(
-                "{path}: is written in the old format {version}; open it in dsh once, which converts it.",
-                path=path,
-                version=version,
-            )
-        case "not-found":
-            return tr.t("No session is called {argument}; `dsh-tui sessions` lists them.", argument=argument)
-        case "ambiguous":
-            return tr.n(
-                "{argument} names {n} session; write more of the id: {candidates}",
-                "{argument} names {n} sessions; write more of the id: {candidates}",
-                int(fields.get("count", 0)),
-                argument=argument,
-                candidates=clean_line(str(fields.get("candidates", ""))),
-            )
-        case _:
-            return _with_detail(tr, tr.t("{path}: cannot be read", path=path), detail)
-
-
-def _with_detail(tr: Translator, sentence: str, detail: str) -> str:
-    if not detail:
-        return tr.t("{sentence}.", sentence=sentence)
-    return tr.t("{sentence} ({detail}).", sentence=sentence, detail=detail)
 
 
 def failure_title(tr: Translator, code: str) -> str:

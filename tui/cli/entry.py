@@ -73,10 +73,9 @@ def _command(call: Call, tr: Translator) -> int:
     except ConfigError as error:
         complain(_cleaned(error.sentence(tr)))
     except SessionError as error:
-        from tui.blocks.wording import error_text
-        from tui.blocks.wording_writing import writing_text
+        from tui.blocks.wording_errors import error_text
 
-        complain(_cleaned(writing_text(tr, error) or error_text(tr, error)))
+        complain(_cleaned(error_text(tr, error)))
     except Refused as error:
         complain(_cleaned(str(error)))
         return error.status

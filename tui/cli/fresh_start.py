@@ -23,8 +23,7 @@ def starter(run: Run) -> Starter:
 
     async def start(fresh: FreshStart) -> Conversation | str:
         from tui.blocks.clean import clean_line
-        from tui.blocks.wording import error_text
-        from tui.blocks.wording_writing import writing_text
+        from tui.blocks.wording_errors import error_text
         from tui.cli.talking import open_conversation
         from tui.config import ConfigError
         from tui.session.errors import SessionError
@@ -37,7 +36,7 @@ def starter(run: Run) -> Starter:
         except ConfigError as error:
             return clean_line(error.sentence(run.tr))
         except SessionError as error:
-            return clean_line(writing_text(run.tr, error) or error_text(run.tr, error))
+            return clean_line(error_text(run.tr, error))
         except OSError as error:
             where, reason = error.filename or "dsh-tui", error.strerror or type(error).__name__
             return clean_line(run.tr.t("{file}: {reason}", file=where, reason=reason))

@@ -15,13 +15,8 @@ class SessionError(Exception):
         self.fields: dict[str, int | str] = dict(fields)
 
 
-class SessionUnreadable(SessionError):
-    """A file that cannot be shown as a session.
-
-    Codes: `missing`, `no-permission`, `is-a-folder`, `not-a-file`, `read-failed`, `no-log`, `empty-file`,
-    `no-header`, `not-a-session`, `bad-header`, `newer-format`, `old-format`. `fields` always has `path` and
-    `detail`; the two format codes add `version`, and `id`, `cwd`, `created_ms` as far as the header has them.
-    """
+class SessionFileError(SessionError):
+    """What is wrong with one file or folder; `fields` has `path` and `detail`."""
 
     def __init__(self, path: Path, code: str, detail: str = "", **fields: int | str) -> None:
         super().__init__(
@@ -31,6 +26,15 @@ class SessionUnreadable(SessionError):
         )
         self.path = path
         self.detail = detail
+
+
+class SessionUnreadable(SessionFileError):
+    """A file that cannot be shown as a session.
+
+    Codes: `missing`, `no-permission`, `is-a-folder`, `not-a-file`, `read-failed`, `no-log`, `empty-file`,
+    `no-header`, `not-a-session`, `bad-header`, `newer-format`, `old-format`. `fields` always has `path` and
+    `detail`; the two format codes add `version`, and `id`, `cwd`, `created_ms` as far as the header has them.
+    """
 
 
 class SessionNotFound(SessionError):

@@ -5,42 +5,24 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 
-from tui.session.errors import SessionError
+from tui.session.errors import SessionFileError
 
 
-class SessionWriteError(SessionError):
+class SessionWriteError(SessionFileError):
     """Writing failed, and what was half-written has been taken back.
 
     Codes: `disk-full`, `too-big`, `no-permission`, `read-only`, `write-failed`, `closed`. `fields` has `path`
     and `detail`, and `cut_back` 0 where even cutting the file back to its last whole batch failed.
     """
 
-    def __init__(self, path: Path, code: str, detail: str = "", **fields: int | str) -> None:
-        super().__init__(
-            code,
-            {"path": str(path), "detail": detail, **fields},
-            f"{path}: {code}" + (f": {detail}" if detail else ""),
-        )
-        self.path = path
-        self.detail = detail
 
-
-class SessionRefused(SessionError):
+class SessionRefused(SessionFileError):
     """A session that exists and is not continued in place; a copy may be (`fork`).
 
     Codes: `locked` (another process holds it), `damaged` (`damage` names the code, `line` the place),
     `unknown-events` (`type`, `seq`; allowed explicitly), `rule` (`rule`, `type`, `seq`, `detail`),
     `older-generation`, `other-encoding`, `mixed-encodings`, `exists`, `foreign-home`. `fields` has `path`.
     """
-
-    def __init__(self, path: Path, code: str, detail: str = "", **fields: int | str) -> None:
-        super().__init__(
-            code,
-            {"path": str(path), "detail": detail, **fields},
-            f"{path}: {code}" + (f": {detail}" if detail else ""),
-        )
-        self.path = path
-        self.detail = detail
 
 
 _CODES = {
