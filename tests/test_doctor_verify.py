@@ -53,11 +53,13 @@ def a_tool(name: str, marker: Path, **facts: Any) -> dict[str, Any]:
 
 
 def calling(name: str) -> Any:
-    """A provider whose model calls a tool, then says so."""
+    """A provider whose model calls a tool when it is asked to, then says so."""
 
     def reply(seen: Seen) -> Reply:
         said = json.dumps(seen.body["messages"])
-        return answer({"text": "OK"}) if "tool_result" in said else answer({"name": name, "input": {}})
+        if "Call the tool" not in said or "tool_result" in said:
+            return answer({"text": "OK"})
+        return answer({"name": name, "input": {}})
 
     return reply
 
@@ -75,7 +77,8 @@ async def test_a_fresh_session_that_fails_too_is_told_with_its_reason(verify: An
     async with FakeProvider(lambda _: refusal(401, "authentication_error", "no such key")) as provider:
         done = await verify(provider)
         told = await verify(provider, "--lang", "zh")
-    assert done.status == 1 and "fails too: AUTH: no such key" in done.out
+    assert done.status == 1 and "fails too: HTTP 401, AUTH: no such key" in done.out
+    assert "too early to give the history up" in done.out
     assert "新会话" in told.out and "AUTH" in told.out
 
 
@@ -96,3 +99,39 @@ async def test_only_a_tool_that_declares_itself_read_only_is_called(verify: Any,
         done = await verify(provider, tools=tools)
     assert "The tool read_gauge gave no result" in done.out
     assert marker.read_text() == "read_gauge\n"
+
+
+async def test_a_call_that_is_made_before_it_is_asked_for_is_not_run(verify: Any, tmp_path: Path) -> None:
+    marker = tmp_path / "ran"
+    tools = [a_tool("read_gauge", marker, read_only=True)]
+
+    def eager(seen: Seen) -> Reply:
+        said = json.dumps(seen.body["messages"])
+        return (
+            answer({"text": "OK"}) if "tool_result" in said else answer({"name": "read_gauge", "input": {}})
+        )
+
+    async with FakeProvider(eager) as provider:
+        done = await verify(provider, tools=tools)
+    assert not marker.exists()
+    assert "The tool read_gauge gave no result" in done.out
+
+
+async def test_a_route_that_answers_but_refuses_the_call_is_told_apart(verify: Any, tmp_path: Path) -> None:
+    tools = [a_tool("read_gauge", tmp_path / "ran", read_only=True)]
+
+    def reply(seen: Seen) -> Reply:
+        asked = "Call the tool" in json.dumps(seen.body["messages"])
+        return refusal(400, "invalid_request_error", "no tools here") if asked else answer({"text": "OK"})
+
+    async with FakeProvider(reply) as provider:
+        done = await verify(provider, tools=tools)
+    assert done.status == 1
+    assert "was answered: a good sign, not a proof." in done.out
+    assert "With the call of read_gauge it fails: HTTP 400, INVALID_REQUEST: no tools here" in done.out
+
+
+async def test_another_route_than_the_sessions_is_said_to_be_one(verify: Any) -> None:
+    async with FakeProvider(lambda _: answer({"text": "OK"})) as provider:
+        done = await verify(provider)
+    assert "The session's own route is not configured here, so another one is tried." in done.out

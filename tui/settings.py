@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tui.i18n import Translator
     from tui.llm.route_book import RouteBook
     from tui.loop.improvement import Improvement
+    from tui.loop.verification import Verifier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,5 +31,7 @@ class Settings:
     homes: Homes
     routes: Callable[[], RouteBook] | None = None
     """Tells what the settings file says of routes; None: nothing."""
+    verifier: Verifier | None = None
+    """Makes a fresh session ready to be tried; None: none can be."""
     improver: Callable[[Translator], Improvement | str] | None = None
     """Asks the default route to reword a draft; a sentence says why it cannot, None: it never can."""

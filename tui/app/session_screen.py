@@ -297,17 +297,28 @@ class SessionScreen(LinkedPanes):
             self.dsh_app.push_screen(Pager(self.surroundings, title, text, find=find))
 
     def action_doctor(self) -> None:
-        self.when_whole(self._begin_examination)
+        self.when_whole(lambda: self._begin_examination(verifies=False))
 
-    def _begin_examination(self) -> None:
-        self.run_worker(self._examine(), group="doctor", exclusive=True)
+    def action_verify(self) -> None:
+        self.when_whole(lambda: self._begin_examination(verifies=True))
 
-    async def _examine(self) -> None:
+    def _begin_examination(self, *, verifies: bool) -> None:
+        self.run_worker(self._examine(verifies=verifies), group="doctor", exclusive=True)
+
+    async def _examine(self, *, verifies: bool) -> None:
         from tui.app.doctor_screen import DoctorScreen, examined
 
         found = await examined(self.whole, self.say, self.surroundings.tr)
-        title = self.whole.title or self.whole.log.header.id
-        self.dsh_app.push_screen(DoctorScreen(self.surroundings, title, found), self._gone_to)
+        title, app = self.whole.title or self.whole.log.header.id, self.dsh_app
+        screen = DoctorScreen(
+            self.surroundings,
+            title,
+            found,
+            verifier=app.settings.verifier,
+            copy=app.copy,
+            verifies=verifies,
+        )
+        app.push_screen(screen, self._gone_to)
 
     def action_recover(self) -> None:
         self.when_whole(self._begin_draft)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tui.blocks.cells import cell_len
 from tui.blocks.glyphs import GLYPHS
 from tui.blocks.layout import Layout, finished, plain_signs
@@ -106,6 +108,16 @@ def versions_lines(found: Examination, layout: Layout) -> list[Line]:
     for label, value in facts:
         lead = [Span(" " * _INDENT), Span(label + " " * (widest - cell_len(label) + 2), "muted")]
         rows += _rows(layout, lead, [Span(value, "text")])
+    return finished(layout, rows)
+
+
+def said_lines(title: str, sentences: Sequence[str], what: str, layout: Layout) -> list[Line]:
+    """A heading with its mark, and sentences below it."""
+    sign = GLYPHS[what]
+    lead = [Span(f"{sign.text(layout.ascii)} ", sign.role)]
+    rows = [EMPTY, *_rows(layout, lead, [Span(title, f"{sign.role} bold")])]
+    for sentence in sentences:
+        rows += _rows(layout, [Span(" " * _INDENT)], [Span(sentence, "text")])
     return finished(layout, rows)
 
 

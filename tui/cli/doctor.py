@@ -16,7 +16,7 @@ from tui.export.json_text import write_document
 from tui.export.output import utf8_writer
 from tui.export.session_facts import session_member
 from tui.nodes.doctor import examine
-from tui.nodes.reading import Reading
+from tui.nodes.doctor_versions import Versions
 
 FINDINGS: Final = 1
 _WIDTH = 100
@@ -43,16 +43,17 @@ def doctor(run: Run) -> int:
         layout = Layout(width=width, tr=run.tr, expanded=True, ascii=run.settings.ascii, full=True)
         for row in doctor_lines(examined, layout):
             say(plain(row).rstrip() + "\n")
-    fails = run.options.get("verify") and not _verified(run, reading)
+    fails = run.options.get("verify") and not _verified(run, examined.versions)
     return FINDINGS if examined.findings or fails else OK
 
 
-def _verified(run: Run, reading: Reading) -> bool:
-    """Try a fresh session and tell what came of it; whether it was answered."""
-    from tui.cli.verify import sentences, verify
+def _verified(run: Run, versions: Versions) -> bool:
+    """Try a fresh session and tell what came of it; whether nothing of it failed."""
+    from tui.cli.verify import verify
+    from tui.loop.verification import sentences
 
     sys.stdout.flush()
-    verified = verify(run, reading)
+    verified = verify(run, versions.provider, versions.model)
     for sentence in sentences(run.tr, verified):
         (complain if run.options.get("json") else _say_line)(sentence)
     return not verified.failure

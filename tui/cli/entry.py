@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tui.config import Config
     from tui.llm.route_book import RouteBook
     from tui.loop.improvement import Improvement
+    from tui.loop.verification import Verification
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -126,9 +127,10 @@ def _prepared(call: Call) -> Run:
         keys=config.keymap(),
         homes=find_homes(os.environ, call.dsh_home),
         routes=lambda: _routes(config, path),
+        verifier=lambda tr, provider, model: _ready_to_verify(run, tr, provider, model),
         improver=lambda tr: _improver(config, path, tr),
     )
-    return Run(
+    run = Run(
         settings=settings,
         tr=translator(lang),
         plain=call.plain,
@@ -136,6 +138,13 @@ def _prepared(call: Call) -> Run:
         config=config,
         config_path=path,
     )
+    return run
+
+
+async def _ready_to_verify(run: Run, tr: Translator, provider: str, model: str) -> Verification | str:
+    from tui.cli.verify import verifier
+
+    return await verifier(run)(tr, provider, model)
 
 
 def _routes(config: Config, path: Path) -> RouteBook:

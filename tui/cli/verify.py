@@ -1,48 +1,33 @@
-"""`dsh-tui doctor --verify`: one short message in a session that is thrown away, one call that only reads.
-
-A good sign when it works, never a proof: what is wrong may need the long history that a fresh session lacks.
-"""
+"""`dsh-tui doctor --verify`: short prompts in a session that is thrown away, one call that only reads."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import tempfile
-from dataclasses import dataclass, replace
+from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from tui.app.conversation import Conversation
 from tui.blocks.clean import clean_line
-from tui.cli.run import Run
-from tui.cli.talking import open_conversation
-from tui.i18n import Translator
-from tui.llm.providers import configured_providers
-from tui.nodes.reading import Reading
+from tui.cli.run import Refused, Run
+from tui.loop.verification import FailedAt, Plan, Verification, Verified, Verifier
+from tui.nodes.doctor_home import shown_address
 from tui.session.events import Event
 from tui.session.json_value import as_object, as_text
 from tui.tools.approval import AllowOnce, Answer, ApprovalRequest, Reject
+
+if TYPE_CHECKING:
+    from tui.app.conversation import Conversation
+    from tui.i18n import Translator
 
 LONGEST_S: Final = 180.0
 _CALLS: Final = ("tool/call", "tool/result")
 
 
-@dataclass(frozen=True, slots=True)
-class Verified:
-    """What came of it."""
-
-    provider: str
-    model: str
-    tool: str = ""
-    """The tool that was to be called; empty where none declares itself read-only."""
-    called: bool = False
-    """It was called and gave a result that is no error."""
-    failure: str = ""
-    """Why the session failed too; empty: it was answered."""
-
-
 class OnlyThis:
-    """Allows one call of one tool."""
+    """Allows one call of one tool, none before it is named."""
 
     def __init__(self) -> None:
         self.tool = ""
@@ -56,58 +41,126 @@ class OnlyThis:
         return Reject("only one read-only call is allowed here")
 
 
-def verify(run: Run, reading: Reading) -> Verified:
-    """Try a fresh session on the route of a session, or on the default where that is not configured.
+class FreshSession:
+    """A session in a folder of its own; nothing was sent yet."""
 
-    Raises Refused where no provider is configured, ConfigError.
+    def __init__(
+        self, conversation: Conversation, plan: Plan, answerer: OnlyThis, stack: AsyncExitStack
+    ) -> None:
+        self.plan = plan
+        self._conversation = conversation
+        self._answerer = answerer
+        self._stack = stack
+
+    async def run(self) -> Verified:
+        """Send the short message; if it is answered, ask for the one call."""
+        if failure := await self._prompted("Reply with OK."):
+            return self._told("message", failure)
+        if not self.plan.tool:
+            return self._told()
+        self._answerer.tool = self.plan.tool
+        events = list[Event]()
+        unsubscribe = self._conversation.writer.subscribe(events.append)
+        asked = f"Call the tool {self.plan.tool} once, as it only reads, then reply with OK."
+        failure = await self._prompted(asked)
+        unsubscribe()
+        called = _called(events, self.plan.tool)
+        return self._told("call", failure, called=called) if failure else self._told(called=called)
+
+    async def close(self) -> None:
+        """Stop what runs and throw the session away."""
+        await self._stack.aclose()
+
+    def _told(self, failed_at: FailedAt = "", failure: str = "", *, called: bool = False) -> Verified:
+        return Verified(plan=self.plan, called=called, failed_at=failed_at, failure=failure)
+
+    async def _prompted(self, prompt: str) -> str:
+        """Send a prompt and wait for the end of its turn; returns why that failed."""
+        agent, events = self._conversation.agent, list[Event]()
+        unsubscribe = self._conversation.writer.subscribe(events.append)
+        try:
+            agent.followup(prompt)
+            async with asyncio.timeout(LONGEST_S):
+                await agent.when_idle()
+        except TimeoutError:
+            agent.cancel()
+            await agent.when_idle()
+        finally:
+            unsubscribe()
+        return _failure(events)
+
+
+async def fresh_session(run: Run, provider: str, model: str) -> FreshSession:
+    """Make a fresh session ready on a route, or on the default where that is not configured.
+
+    Raises Refused where no provider is configured, ConfigError, SessionError.
     """
-    return asyncio.run(_verify(run, reading))
+    from tui.cli.talking import open_conversation
+    from tui.llm.providers import configured_providers
 
-
-async def _verify(run: Run, reading: Reading) -> Verified:
-    with tempfile.TemporaryDirectory(prefix="dsh-tui-verify-") as folder:
+    known = configured_providers(run.config, run.config_path, os.environ)
+    is_own = provider in known.ids and bool(model)
+    answerer = OnlyThis()
+    async with AsyncExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="dsh-tui-verify-"))
         homes = run.settings.homes._replace(own=Path(folder))
         apart = replace(run, settings=replace(run.settings, homes=homes))
-        provider, model = _route(run, reading)
-        answerer = OnlyThis()
-        conversation = await open_conversation(apart, provider=provider, model=model, answerer=answerer)
+        conversation = await open_conversation(
+            apart,
+            provider=provider if is_own else None,
+            model=model if is_own else None,
+            answerer=answerer,
+        )
+        stack.push_async_callback(conversation.close)
+        agent = conversation.agent
+        found = (entry.tool.name for entry in agent.tools.registrations(agent) if entry.tool.read_only)
+        chosen = agent.selection
+        adapter = conversation.providers.get(chosen.provider)
+        plan = Plan(
+            provider=chosen.provider,
+            model=chosen.model,
+            endpoint=shown_address(str(getattr(adapter, "endpoint", ""))),
+            tool=next(found, ""),
+            is_own_route=is_own,
+        )
+        return FreshSession(conversation, plan, answerer, stack.pop_all())
+    raise AssertionError("a session is made ready, or an error says why not")
+
+
+def verify(run: Run, provider: str, model: str) -> Verified:
+    """Try a fresh session; raises as `fresh_session`."""
+
+    async def tried() -> Verified:
+        session = await fresh_session(run, provider, model)
         try:
-            return await _tried(conversation, answerer)
+            return await session.run()
         finally:
-            await conversation.close()
+            await session.close()
+
+    return asyncio.run(tried())
 
 
-def _route(run: Run, reading: Reading) -> tuple[str | None, str | None]:
-    known = configured_providers(run.config, run.config_path, os.environ)
-    if reading.provider in known.ids and reading.model:
-        return reading.provider, reading.model
-    return None, None
+def verifier(run: Run) -> Verifier:
+    """Return what a screen verifies with; what is missing for it is told as a sentence."""
 
+    async def ready(tr: Translator, provider: str, model: str) -> Verification | str:
+        from tui.blocks.wording_errors import error_text
+        from tui.config import ConfigError
+        from tui.session.errors import SessionError
 
-async def _tried(conversation: Conversation, answerer: OnlyThis) -> Verified:
-    agent, events = conversation.agent, list[Event]()
-    conversation.writer.subscribe(events.append)
-    answerer.tool = next(
-        (found.tool.name for found in agent.tools.registrations(agent) if found.tool.read_only), ""
-    )
-    prompt = "Reply with OK."
-    if answerer.tool:
-        prompt = f"Call the tool {answerer.tool} once, as it only reads, then reply with OK."
-    agent.followup(prompt)
-    try:
-        async with asyncio.timeout(LONGEST_S):
-            await agent.when_idle()
-    except TimeoutError:
-        agent.cancel()
-        await agent.when_idle()
-    selection = agent.selection
-    return Verified(
-        provider=selection.provider,
-        model=selection.model,
-        tool=answerer.tool,
-        called=_called(events, answerer.tool),
-        failure=_failure(events),
-    )
+        try:
+            return await fresh_session(replace(run, tr=tr), provider, model)
+        except Refused as refused:
+            return clean_line(str(refused))
+        except ConfigError as error:
+            return clean_line(error.sentence(tr))
+        except SessionError as error:
+            return clean_line(error_text(tr, error))
+        except OSError as error:
+            where, reason = error.filename or "dsh-tui", error.strerror or type(error).__name__
+            return clean_line(tr.t("{file}: {reason}", file=where, reason=reason))
+
+    return ready
 
 
 def _called(events: list[Event], tool: str) -> bool:
@@ -124,21 +177,9 @@ def _failure(events: list[Event]) -> str:
     if kind == "completed":
         return ""
     error = as_object(reason.get("error"))
-    return ": ".join(filter(None, (as_text(error.get("code")) or kind, as_text(error.get("message")))))
-
-
-def sentences(tr: Translator, verified: Verified) -> list[str]:
-    """What to tell of it."""
-    route = {"model": clean_line(verified.model), "provider": clean_line(verified.provider)}
-    if verified.failure:
-        reason = clean_line(verified.failure)
-        return [tr.t("A fresh session on {model} at {provider} fails too: {reason}", reason=reason, **route)]
-    told = [tr.t("A fresh session on {model} at {provider} was answered: a good sign, not a proof.", **route)]
-    tool = clean_line(verified.tool)
-    if not tool:
-        told.append(tr.t("No tool declares itself read-only, so none was called."))
-    elif verified.called:
-        told.append(tr.t("The tool {tool} was called and gave its result.", tool=tool))
-    else:
-        told.append(tr.t("The tool {tool} gave no result: it was not called, or it failed.", tool=tool))
-    return told
+    status = error.get("status")
+    code = as_text(error.get("code")) or kind
+    head = f"HTTP {status}, {code}" if isinstance(status, int) else code
+    told = ": ".join(filter(None, (head, as_text(error.get("message")))))
+    request = as_text(error.get("requestId"))
+    return f"{told} ({request})" if request else told
