@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.app_driver import Driver, run_app, settings
-from tui.app.conversation import Conversation, Guide
+from tui.app.conversation import Conversation, Guide, Starter
 from tui.app.live_screen import LiveScreen
 from tui.llm.clock import SystemClock
 from tui.llm.providers import Providers
@@ -18,7 +18,7 @@ from tui.llm.script import Answers, Script, ScriptedAnswer
 from tui.llm.scripted import ScriptedAdapter
 from tui.loop.agent import Agent
 from tui.loop.header import Selection
-from tui.loop.state import AgentOptions
+from tui.loop.state import AgentOptions, CompactionOptions
 from tui.session.writer import SessionWriter
 from tui.tools.approval import ApprovalService
 from tui.tools.hooks import Ask
@@ -123,6 +123,8 @@ async def talking(
     model: str = "scripted-in-history",
     writer: SessionWriter | None = None,
     keys: Mapping[str, tuple[str, ...]] | None = None,
+    compaction: CompactionOptions | None = None,
+    starter: Starter | None = None,
 ) -> AsyncIterator[Talk]:
     """The app with a conversation open, as `dsh-tui chat` would show it."""
     clock = Ticking()
@@ -141,7 +143,13 @@ async def talking(
     registry = ToolRegistry(approval=approvals)
     disposers = {each.name: registry.register(each) for each in tools}
     selection = Selection(provider=adapter.provider, model=model)
-    options = AgentOptions(selection=selection, write_title=False, clock=clock, draw=lambda: 0.5)
+    options = AgentOptions(
+        selection=selection,
+        write_title=False,
+        compaction=compaction or CompactionOptions(),
+        clock=clock,
+        draw=lambda: 0.5,
+    )
     agent = Agent(writer, providers, registry, options)
     conversation = Conversation(
         agent=agent,
@@ -156,6 +164,7 @@ async def talking(
             replace(settings(lang), keys=keys or {}),
             lambda app: LiveScreen(conversation, app.surroundings),
             size=size,
+            starter=starter,
         ) as driver:
             talk = Talk(driver.app, driver.pilot)
             talk.conversation, talk.registry = conversation, registry

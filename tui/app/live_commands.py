@@ -21,6 +21,7 @@ COMMANDS: Final = (
     SlashCommand("model", N_("show the models, or choose another"), "[PROVIDER/]MODEL"),
     SlashCommand("tool-updates", N_("show the routes that refuse tool changes, or forget them"), "[reset]"),
     SlashCommand("hold", N_("keep the tools of this session as they are, or let changes in again")),
+    SlashCommand("checkpoint", N_("note where the work stands: to save, or for a fresh session")),
     SlashCommand("checked", N_("after a first check: let a session from a summary write and run")),
     SlashCommand("help", N_("all keys and commands")),
     SlashCommand("quit", N_("leave; the session can be resumed")),

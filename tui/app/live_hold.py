@@ -34,7 +34,7 @@ def turned(tr: Translator, agent: Agent) -> str:
         "The next request brings {n} tool change that waited: {changes}",
         "The next request brings {n} tool changes that waited: {changes}",
         len(waiting),
-        changes=_changes(tr, waiting),
+        changes=told_changes(tr, waiting),
     )
 
 
@@ -47,7 +47,7 @@ def told_of_change(tr: Translator, agent: Agent) -> str:
         "{n} tool change waits: {changes}; /hold lets it in.",
         "{n} tool changes wait: {changes}; /hold lets them in.",
         len(waiting),
-        changes=_changes(tr, waiting),
+        changes=told_changes(tr, waiting),
     )
 
 
@@ -62,7 +62,7 @@ def told_at_the_start(tr: Translator, agent: Agent) -> str:
         "The tools of this session are held as they were; {n} change waits: {changes}; /hold lets it in.",
         "The tools of this session are held as they were; {n} changes wait: {changes}; /hold lets them in.",
         len(waiting),
-        changes=_changes(tr, waiting),
+        changes=told_changes(tr, waiting),
     )
 
 
@@ -77,7 +77,8 @@ def hold_piece(tr: Translator, agent: Agent) -> list[Piece]:
     return [Piece((Span(told if count else tr.t("tools held"), "warning"),), keep=80)]
 
 
-def _changes(tr: Translator, waiting: WaitingChanges) -> str:
+def told_changes(tr: Translator, waiting: WaitingChanges) -> str:
+    """The tools that came, went or changed, by their signs; of many some names and how many more."""
     parts = (("+", waiting.added), ("−", waiting.removed), ("~", waiting.redefined))
     return " ".join(f"{sign} {_names(tr, names)}" for sign, names in parts if names)
 

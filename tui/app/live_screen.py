@@ -21,6 +21,7 @@ from tui.app.composer import Composer, know_alt_enter
 from tui.app.conversation import Conversation
 from tui.app.live_changes import Changes
 from tui.app.live_check import check_piece, checked
+from tui.app.live_checkpoint import offered, start_of, told_of_coming
 from tui.app.live_commands import matching, parse
 from tui.app.live_feed import LiveFeed, PaneFeed
 from tui.app.live_hold import hold_piece, told_of_change, turned
@@ -43,6 +44,7 @@ from tui.app.surroundings import Surroundings
 from tui.blocks.clean import clean_line
 from tui.blocks.text import Span
 from tui.loop.frames import Status
+from tui.loop.fresh_start import FreshStart
 from tui.loop.messages import text_of
 from tui.nodes.live import LiveReading
 from tui.session.json_value import as_object
@@ -59,6 +61,7 @@ class LiveScreen(SessionScreen):
 
     CSS_PATH: ClassVar = "live.tcss"
     SCOPES: ClassVar[tuple[Scope, ...]] = ("session", "live")
+    DRAFTS_CHECKPOINTS: ClassVar = True
 
     def __init__(self, conversation: Conversation, surroundings: Surroundings) -> None:
         writer = conversation.writer
@@ -107,7 +110,8 @@ class LiveScreen(SessionScreen):
         if self.conversation.approvals is not None:
             self.conversation.approvals.answerer = self.approval
         self._show_hint()
-        for sentence in self.conversation.notices:
+        coming = "" if self.agent.holds_tools else told_of_coming(self.surroundings.tr, self.agent)
+        for sentence in self.conversation.notices or [coming]:
             self.say(sentence)
         self._show_rest()
         self._show_queue()
@@ -159,8 +163,14 @@ class LiveScreen(SessionScreen):
         self.say(unwritable_sentence(self.surroundings.tr, error))
 
     def _tools_changed(self, names: tuple[str, ...]) -> None:
-        if self.is_attached and self.agent.holds_tools:
-            self._tell_of_hold(told_of_change(self.surroundings.tr, self.agent))
+        if not self.is_attached:
+            return
+        tr = self.surroundings.tr
+        if self.agent.holds_tools:
+            self._tell_of_hold(offered(tr, self.agent, told_of_change(tr, self.agent)))
+            return
+        if told := told_of_coming(tr, self.agent):
+            self.say(told)
 
     def _tell_of_hold(self, sentence: str) -> None:
         self.say(sentence)
@@ -370,7 +380,9 @@ class LiveScreen(SessionScreen):
     def action_hold_tools(self) -> None:
         """Keep the tools as they are, or let in what waits."""
         try:
-            self._tell_of_hold(turned(self.surroundings.tr, self.agent))
+            tr, waited = self.surroundings.tr, len(self.agent.tools.waiting(self.agent))
+            told = turned(tr, self.agent)
+            self._tell_of_hold(offered(tr, self.agent, told) if waited else told)
         except SessionWriteError as error:
             self._cannot_write(error)
 
@@ -378,6 +390,13 @@ class LiveScreen(SessionScreen):
         """Let a session that goes on from a summary write and run."""
         self.say(checked(self.surroundings.tr, self.conversation))
         self._show_head()
+
+    async def start_fresh(self, fresh: FreshStart) -> Conversation | str:
+        """Go on from a checkpoint on the same route, once no turn works in the folder any more."""
+        if self.runs:
+            tr, key = self.surroundings.tr, self.surroundings.key_word("stop")
+            return tr.t("A turn is running; close the draft and stop it with {key}, or wait.", key=key)
+        return await super().start_fresh(start_of(self.agent, fresh))
 
     def stop(self) -> None:
         """Stop the running turn; what waits goes on waiting."""

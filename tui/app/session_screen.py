@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual import events, on
 
@@ -18,10 +18,14 @@ from tui.nodes.reading import Reading
 
 if TYPE_CHECKING:
     from tui.app.conversation import Conversation
+    from tui.loop.fresh_start import FreshStart
 
 
 class SessionScreen(LinkedPanes):
     """Chat and Trajectory of one session, with all their keys."""
+
+    DRAFTS_CHECKPOINTS: ClassVar = False
+    """Whether a summary is a checkpoint of a session that is well, not the way out of one that is stuck."""
 
     def __init__(
         self,
@@ -329,10 +333,14 @@ class SessionScreen(LinkedPanes):
     async def _draft(self) -> None:
         from tui.app.drafting import drafted, editor_of
 
-        draft = await drafted(self.whole, self.say, self.surroundings.tr)
-        app = self.dsh_app
-        screen = editor_of(app, self.surroundings, self.whole, draft, app.start_fresh)
-        app.push_screen(screen, self._started)
+        tr, checkpoint = self.surroundings.tr, self.DRAFTS_CHECKPOINTS
+        draft = await drafted(self.whole, self.say, tr, checkpoint=checkpoint)
+        screen = editor_of(self.dsh_app, self.surroundings, self.whole, draft, self.start_fresh)
+        self.dsh_app.push_screen(screen, self._started)
+
+    async def start_fresh(self, fresh: FreshStart) -> Conversation | str:
+        """Begin a session from a summary of this one, or return the sentence why not."""
+        return await self.dsh_app.start_fresh(fresh)
 
     def _started(self, conversation: Conversation | None) -> None:
         if conversation is not None:

@@ -30,7 +30,8 @@ def starter(run: Run) -> Starter:
 
         cwd = fresh.cwd if fresh.cwd and Path(fresh.cwd).is_dir() else None
         try:
-            conversation = await open_conversation(run, fresh=fresh, cwd=cwd)
+            provider, model = _route(run, fresh)
+            conversation = await open_conversation(run, fresh=fresh, cwd=cwd, provider=provider, model=model)
         except Refused as refused:
             return clean_line(str(refused))
         except ConfigError as error:
@@ -49,6 +50,16 @@ def starter(run: Run) -> Starter:
         return conversation
 
     return start
+
+
+def _route(run: Run, fresh: FreshStart) -> tuple[str | None, str | None]:
+    """The route that a start asks for, if it is configured. Raises ConfigError."""
+    from tui.llm.providers import configured_providers
+
+    known = configured_providers(run.config, run.config_path, os.environ)
+    if fresh.provider in known.ids and fresh.model:
+        return fresh.provider, fresh.model
+    return None, None
 
 
 def improver(config: Config, source: Path, tr: Translator) -> Improvement | str:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from tui.llm.learned import LearnedModes
-from tui.loop.compaction import Compacted, CompactionFailed, compact_now
+from tui.loop.compaction import Compacted, CompactionFailed, compact_now, is_long
 from tui.loop.errors import error_json
 from tui.loop.frames import LiveFrame, Status, Unsubscribe
 from tui.loop.header import Selection, last_header
@@ -99,6 +99,11 @@ class Agent:
     def learned(self) -> LearnedModes:
         """The routes that are known to refuse tool changes."""
         return self._loop.options.learned
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the session has more history than a compaction would leave as it is."""
+        return is_long(self._loop)
 
     @property
     def tool_scope(self) -> ToolScope | None:

@@ -122,6 +122,24 @@ async def condense(
     return await _Compaction(loop, seqs, turn, command_id).run(signal)
 
 
+def is_long(loop: Loop) -> bool:
+    """Whether the history is longer than what would be left of it as it is, were it condensed now.
+
+    Sizes are estimates; of a route that cannot be asked nothing is known.
+    """
+    options = loop.options.compaction
+    config = proposed_config(loop.selection, last_header(loop.writer), is_chosen=loop.is_chosen)
+    try:
+        prepared = loop.providers.prepare(config)
+    except LlmFailure:
+        return False
+    if options.retain_tokens is not None:
+        return loop.gauge.messages > options.retain_tokens
+    window = prepared.route.model.context_window
+    messages = window - (prepared.config.max_tokens or prepared.route.model.max_output)
+    return loop.gauge.messages > options.retain_share * (messages if messages > 0 else window)
+
+
 def _limits(loop: Loop) -> Limits | None:
     """Return the limits of the route of the next request; None where they leave no room, told once."""
     options = loop.options.compaction

@@ -28,6 +28,9 @@ class FreshStart:
     """The folder of the original; empty for the one the program runs in."""
     path: str = ""
     """The log of the original, where it is known."""
+    provider: str = ""
+    """Whom the fresh session asks; empty: whom every new session does."""
+    model: str = ""
     checkpoint: bool = False
     """The original is sound and is left on purpose."""
 
