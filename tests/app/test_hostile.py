@@ -5,8 +5,10 @@ from pathlib import Path
 from time import process_time
 
 import pytest
+from textual.events import Paste
+from textual.widgets import Input
 
-from tests.support.app_driver import WIDE, Driver, log_under, session_app
+from tests.support.app_driver import WIDE, Driver, log_under, recording, session_app
 from tui.app.pager import Pager
 from tui.blocks.text import plain
 from tui.nodes.chat_index import NodeKind
@@ -109,6 +111,29 @@ async def test_what_is_said_below_and_asked_for_above_is_clean(shared: Path) -> 
         await driver.search("[/nothing]")
         assert all(clean(text) for text in painted(driver))
         assert "nothing found" not in driver.search_row()
+
+
+@pytest.mark.parametrize(("keys", "field"), [("/", "Input"), ("ctrl+p", "Input"), ("s", "#draft")])
+async def test_no_order_reaches_the_terminal_from_what_is_pasted(keys: str, field: str) -> None:
+    async with session_app(recording("plain-chat")) as driver:
+        await driver.press(keys)
+        await driver.until(
+            lambda: driver.top.focused is not None and driver.top.focused in driver.top.query(field)
+        )
+        driver.app.post_message(Paste("quoll\x1b[31m\u202efern\x9b0m"))
+        await driver.until(lambda: "quoll" in driver.text())
+        assert all(clean(text) for text in painted(driver))
+        assert "quollfern" in driver.text()
+
+
+async def test_several_rows_cut_from_a_draft_go_into_a_field_of_one_row() -> None:
+    async with session_app(recording("plain-chat")) as driver:
+        await driver.press("s")
+        await driver.until(lambda: bool(driver.top.query("#draft")))
+        await driver.press("ctrl+a", "ctrl+x", "f9")
+        await driver.until(lambda: isinstance(driver.top.focused, Input))
+        await driver.press("ctrl+v")
+        assert all(clean(text) for text in painted(driver))
 
 
 # -- big outputs

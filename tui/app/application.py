@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
+from textual import events
 from textual.app import App
 from textual.screen import Screen
 
@@ -91,6 +92,23 @@ class DshApp(App[int]):
         """The first picture stands: what the start has made stays, and garbage is collected from here on."""
         gc.freeze()
         gc.enable()
+
+    async def on_event(self, event: events.Event) -> None:
+        """Clean what is pasted, because fields draw it as it is; one that sends it on whole cleans it itself."""
+        if isinstance(event, events.Paste) and not event.is_forwarded:
+            from tui.blocks.clean import clean
+
+            if not getattr(self.focused, "cleans_pastes", False):
+                event = events.Paste(clean(event.text))
+        await super().on_event(event)
+
+    @property
+    def clipboard(self) -> str:
+        """What was cut or copied in a field; without line ends for a field of one row."""
+        from textual.widgets import Input
+
+        text = super().clipboard
+        return " ".join(text.splitlines()) if isinstance(self.focused, Input) else text
 
     async def copy(self, text: str) -> str:
         """Copy a text by every way there is; returns the sentence that says how it went."""

@@ -77,6 +77,9 @@ class Composer(TextArea):
         prompts: earlier prompts of the session, oldest first.
     """
 
+    cleans_pastes: Final = True
+    """A long paste is sent as it is and never drawn; a short one is cleaned here."""
+
     class Submitted(Message):
         """A prompt is to be sent; `queue` asks for a turn of its own while another one runs."""
 
