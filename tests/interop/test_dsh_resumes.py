@@ -34,6 +34,7 @@ from tests.support.session_logs import (
 )
 from tui.session.durable import Encoding
 from tui.session.forking import fork
+from tui.session.hold_record import HOLD, Hold, held_at_the_end
 from tui.session.rules import LogRuleError
 from tui.session.writer import SessionWriter, now_ms
 
@@ -171,6 +172,21 @@ async def test_dsh_resumes_what_a_crash_inside_a_compaction_left(dsh: Dsh, encod
     converse(resumed, 4)
     await resumed.close()
     assert await dsh.resume(writer.id, encoding, "Go on.") == COMPLETED
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+async def test_dsh_resumes_a_session_whose_tools_are_held(dsh: Dsh, encoding: Encoding) -> None:
+    writer = await written(dsh, encoding)
+    held = Hold(held=True, header_seq=writer.state.header_seqs[-1], tools=1, waiting=0)
+    writer.append(HOLD, held.to_json(), ignorable=True)
+    await writer.close()
+    before = writer.path.read_bytes()
+    assert await dsh.resume(writer.id, encoding, "How wet is it?") == COMPLETED
+    after(writer.path, before)
+    assert "held" not in json.dumps(dsh.requests[-1].body["messages"])
+    resumed = SessionWriter.resume(writer.path)
+    assert held_at_the_end(resumed.state.own_records)
+    await resumed.close()
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)

@@ -101,14 +101,14 @@ def _what(tr: Translator, finding: Finding) -> str:
                 )
             if fields["overcome"]:
                 return tr.t(
-                    "{turns}: the provider refused the tool change that event {seq} records ({tools}). The "
+                    "{turns}: the provider refused the tool change that event {seq} records, {tools}. The "
                     "record stays in the history and is refused again wherever it is sent again.",
                     turns=turns,
                     seq=fields["record"],
                     tools=tools,
                 )
             return tr.t(
-                "{turns}: the provider refused the tool change that event {seq} records ({tools}). It is "
+                "{turns}: the provider refused the tool change that event {seq} records, {tools}. It is "
                 "sent again "
                 "with every request, so sending again, a restart or compaction does not help.",
                 turns=turns,
@@ -117,9 +117,8 @@ def _what(tr: Translator, finding: Finding) -> str:
             )
         case "tool-update-suspected":
             return tr.t(
-                "{turns}: the refused requests were the first ones with the tool change of event {seq} "
-                "({tools}); "
-                "no request that holds it was ever answered. The provider does not say so itself.",
+                "{turns}: the refused requests were the first ones with the tool change of event {seq}, "
+                "{tools}; no request that holds it was ever answered. The provider does not say so itself.",
                 turns=turns,
                 seq=fields["record"],
                 tools=tools,
@@ -127,8 +126,7 @@ def _what(tr: Translator, finding: Finding) -> str:
         case "all-tools-deferred":
             return tr.t(
                 "{turns}: no tool that was declared when the series began is left, so all that is declared "
-                "came "
-                "later and is deferred ({tools}); the provider wants at least one that is not.",
+                "came later and is deferred: {tools}. The provider wants at least one that is not.",
                 turns=turns,
                 tools=tools,
             )
@@ -161,7 +159,7 @@ def _what(tr: Translator, finding: Finding) -> str:
             return _orphans(tr, finding, tools)
         case "outcome-unknown":
             return tr.t(
-                "The process ended while calls ran ({tools}); part of their work may have been done.",
+                "The process ended while these calls ran: {tools}. Part of their work may have been done.",
                 tools=tools,
             )
         case "request-extension":
