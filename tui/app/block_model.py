@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from tui.blocks.text import Line
+from tui.blocks.text import EMPTY, Line, Span, line
 
 if TYPE_CHECKING:
     from array import array
@@ -52,6 +52,15 @@ class BulkEstimates(Protocol):
         ...
 
 
+@runtime_checkable
+class WithPlaceholder(Protocol):
+    """A model that has something to say while it has no blocks."""
+
+    def placeholder(self, width: int) -> Sequence[Line]:
+        """The rows that stand in the place of blocks."""
+        ...
+
+
 class OneBlock:
     """A model of one block without a cursor: a page to scroll through.
 
@@ -85,3 +94,11 @@ class OneBlock:
     def selectable(self, index: int) -> bool:
         """Never: a page is scrolled by rows."""
         return False
+
+
+def placeholder_row(model: BlockModel, y: int, cells: int, gutter: int) -> Line:
+    """The screen row `y` of a model without blocks, one row of air above its placeholder."""
+    if y < 1 or not isinstance(model, WithPlaceholder):
+        return EMPTY
+    rows = model.placeholder(max(1, cells - gutter))
+    return line(Span(" " * gutter), *rows[y - 1].spans) if y <= len(rows) else EMPTY

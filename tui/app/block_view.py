@@ -17,10 +17,11 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui.app.block_model import BlockModel
+from tui.app.block_model import BlockModel, placeholder_row
 from tui.app.scrollbar import Thumb, thumb
 from tui.app.strips import ASCII_GLYPHS, UNICODE_GLYPHS, RoleStyles, strip_of
 from tui.app.viewport import Place, Position, Viewport
+from tui.blocks.text import EMPTY
 
 GUTTER_CELLS = 2
 SCROLLBAR_CELLS = 1
@@ -337,22 +338,21 @@ class BlockView(Widget, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """One screen row, exactly as wide as the widget's content."""
-        width = self.size.width
         self._sync_size()
         rows = self._viewport.rows()
         if rows is not self._bar_rows:
             self._bar_rows = rows
             self._bar = self._thumb()
-        styles = self._styles
-        content_cells = max(0, width - SCROLLBAR_CELLS)
-        if y >= len(rows):
-            body = Strip([Segment(" " * content_cells, styles.ground)], content_cells)
+        styles, width = self._styles, self.size.width
+        cells = max(0, width - SCROLLBAR_CELLS)
+        if y < len(rows):
+            body = self._body(rows[y], cells)
         else:
-            body = self._body(rows[y], content_cells)
+            row = EMPTY if rows else placeholder_row(self.model, y, cells, GUTTER_CELLS)
+            body = strip_of(row, cells, styles, base=styles.ground, ascii_only=self._ascii_only)
         return Strip([*body, self._bar_segment(y)], width)
 
     def notify_style_update(self) -> None:
-        """Drop strips made for another theme."""
         super().notify_style_update()
         if self.is_attached and self._styles.refresh():
             self._generation += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Final, NamedTuple
 
 from tui.app.chat_model import ChatModel
@@ -40,9 +40,15 @@ class LiveChatModel(ChatModel):
         part: Part | None = None,
         ascii_only: bool = False,
         pager: str = "",
+        placeholder: Callable[[int], Sequence[Line]] | None = None,
     ) -> None:
         self.tail = tail
+        self._placeholder = placeholder
         super().__init__(reading, tr, part=part, ascii_only=ascii_only, pager=pager)
+
+    def placeholder(self, width: int) -> Sequence[Line]:
+        """What stands there before anything was said."""
+        return self._placeholder(width) if self._placeholder is not None and not len(self.reading.log) else ()
 
     def recorded(self) -> int:
         """Blocks of recorded nodes."""

@@ -26,6 +26,7 @@ from tui.app.live_commands import matching, parse
 from tui.app.live_feed import LiveFeed, PaneFeed
 from tui.app.live_hold import hold_piece, told_of_change, turned
 from tui.app.live_models import LiveChatModel
+from tui.app.live_welcome import Welcome
 from tui.app.live_words import (
     LiveKeys,
     command_pieces,
@@ -72,8 +73,14 @@ class LiveScreen(SessionScreen):
         self.conversation = conversation
         self.agent = conversation.agent
         ascii_only, pager = surroundings.ascii_only, surroundings.key_word("pager")
+        welcome = Welcome(conversation, lambda: self.surroundings.tr)
         self.live_model = LiveChatModel(
-            self.live, self.feed.tail, surroundings.tr, ascii_only=ascii_only, pager=pager
+            self.live,
+            self.feed.tail,
+            surroundings.tr,
+            ascii_only=ascii_only,
+            pager=pager,
+            placeholder=welcome.lines,
         )
         self.chat_model = self.live_model
         self.chat = BlockView(self.chat_model, ascii_only=ascii_only, id="chat")
@@ -165,6 +172,7 @@ class LiveScreen(SessionScreen):
     def _tools_changed(self, names: tuple[str, ...]) -> None:
         if not self.is_attached:
             return
+        self.chat.refresh()
         tr = self.surroundings.tr
         if self.agent.holds_tools:
             self._tell_of_hold(offered(tr, self.agent, told_of_change(tr, self.agent)))
