@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, ClassVar, Protocol, cast, runtime_checkable
 
 from textual.app import App
-from textual.command import CommandPalette, DiscoveryHit, Hit, Provider
+from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Provider
 from textual.dom import DOMNode
 
 from tui.app.actions import ACTIONS, Action, key_names
@@ -86,6 +86,11 @@ class Palette(CommandPalette):
     """Textual's palette in the look of our dialogs."""
 
     CSS_PATH: ClassVar = "palette.tcss"
+
+    def _action_command_list(self, action: str) -> None:
+        # A list without room has no lines, and Textual's moves by lines.
+        if self.query_one(CommandList).scrollable_content_region:
+            super()._action_command_list(action)
 
 
 def palette(surroundings: Surroundings) -> CommandPalette:

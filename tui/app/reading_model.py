@@ -126,9 +126,9 @@ class ReadingModel(ABC):
         self.extend()
 
     def item_of(self, block: int) -> int | None:
-        """The item of a block, None for the block that says what is missing."""
+        """The item of a block, None for the block that says what is missing and for one that is gone."""
         place = block - self._lead
-        if place < 0:
+        if not 0 <= place < self.count() - self._lead:
             return None
         return place if self._chosen is None else self._chosen[place]
 

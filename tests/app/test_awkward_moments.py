@@ -1,0 +1,36 @@
+"""Keys that come where there is no room, or faster than what they act on changes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.app_driver import recording, session_app
+from tui.app.block_view import BlockView
+from tui.app.linked_panes import Pane
+from tui.app.palette import Palette
+
+
+@pytest.mark.parametrize("message", [BlockView.Selected, BlockView.Activated])
+@pytest.mark.parametrize("view", ["chat", "trajectory"])
+async def test_what_was_chosen_may_be_gone_when_it_is_heard_of(
+    view: Pane, message: type[BlockView.Selected | BlockView.Activated]
+) -> None:
+    async with session_app(recording("tool-use"), view=view) as driver:
+        shown = driver.session.focused_pane[1]
+        await driver.press("f")
+        shown.post_message(message(shown, 0, None))
+        await driver.pilot.pause()
+        await driver.press("f", "home")
+        assert shown.cursor is not None
+
+
+@pytest.mark.parametrize("key", ["pagedown", "pageup", "down", "home", "end"])
+async def test_the_palette_hears_keys_where_its_list_has_no_room(key: str) -> None:
+    async with session_app(recording("tool-use")) as driver:
+        await driver.press("ctrl+p")
+        await driver.until(lambda: isinstance(driver.top, Palette))
+        await driver.press("down")
+        await driver.resize(120, 2)
+        await driver.press(key, key)
+        await driver.resize(120, 40)
+        assert "Previous entry" in driver.text()
