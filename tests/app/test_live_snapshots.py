@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.goldens import compare, names
 from tests.support.live_driver import Talk, talking, tool
+from tui.app.model_picker import ModelPicker
 from tui.llm.script import Call, Fail, Part, Pause, Say, Think, answer
 
 pytestmark = pytest.mark.snapshot
@@ -46,6 +47,7 @@ SHOTS = [
     *[("retry", size, lang) for size, lang in LOOKS[1:3]],
     *[("failed", size, lang) for size, lang in (LOOKS[0], LOOKS[2])],
     *[("empty", size, lang) for size, lang in LOOKS[:2]],
+    *[("models", size, lang) for size, lang in (LOOKS[0], LOOKS[2])],
 ]
 
 
@@ -79,6 +81,11 @@ async def reach(talk: Talk, what: str, lang: str) -> None:
     if what == "empty":
         return
     await talk.say("…")
+    if what == "models":
+        await talk.write("/model")
+        await talk.press("enter", "down")
+        await talk.until(lambda: isinstance(talk.top, ModelPicker) and talk.top.list.cursor is not None)
+        return
     for name in AFTER[1:]:
         talk.registry.register(tool(name, asks="" if name != AFTER[2] else WORDS[lang][5], command=COMMAND))
     for name in BEFORE[1:]:

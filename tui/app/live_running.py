@@ -15,6 +15,7 @@ from tui.session.write_errors import SessionWriteError
 
 if TYPE_CHECKING:
     from tui.app.live_screen import LiveScreen
+    from tui.app.model_choices import Choice
 
 
 def run_command(screen: LiveScreen, name: str, argument: str) -> None:
@@ -87,25 +88,32 @@ def _tool_updates(screen: LiveScreen, argument: str) -> None:
 
 
 def _model(screen: LiveScreen, argument: str) -> None:
-    tr, providers = screen.surroundings.tr, screen.conversation.providers
-    known: list[tuple[str, str]] = []
-    for provider in providers.ids:
-        adapter = providers.get(provider)
-        known += [(provider, entry.id) for entry in adapter.models()] if adapter is not None else []
-    if not argument:
-        names = [f"{provider}/{model}" for provider, model in known]
-        chosen = screen.agent.selection
-        screen.say(
-            tr.t(
-                "{model} is asked; /model chooses among {names}",
-                model=clean_line(f"{chosen.provider}/{chosen.model}"),
-                names=clean_line(tr.join(names)),
-            )
-        )
+    """Ask another model: the one that is named, or one out of a list."""
+    from tui.app.model_choices import choices, meant
+
+    conversation = screen.conversation
+    found, providers = choices(conversation), conversation.providers.ids
+    if argument:
+        _ask(screen, meant(found, argument, providers, screen.agent.selection.provider))
         return
-    provider, slash, model = argument.partition("/")
-    if not slash or provider not in providers.ids:
-        provider, model = screen.agent.selection.provider, argument
-        provider = next((owner for owner, entry in known if entry == model), provider)
-    screen.agent.select(Selection(provider=provider, model=model))
-    screen.say(tr.t("From the next request on {model} is asked.", model=clean_line(f"{provider}/{model}")))
+    from tui.app.model_picker import ModelPicker
+
+    def chosen(choice: Choice | None) -> None:
+        screen.composer.focus()
+        if choice is not None:
+            _ask(screen, choice)
+
+    screen.dsh_app.push_screen(ModelPicker(screen.surroundings, found, providers), chosen)
+
+
+def _ask(screen: LiveScreen, choice: Choice) -> None:
+    tr = screen.surroundings.tr
+    if choice.is_asked:
+        screen.say(tr.t("{model} is asked already.", model=clean_line(choice.name)))
+        return
+    try:
+        screen.agent.select(Selection(provider=choice.provider, model=choice.model))
+    except SessionWriteError as error:
+        screen.say(unwritable_sentence(tr, error))
+        return
+    screen.say(tr.t("From the next request on {model} is asked.", model=clean_line(choice.name)))
