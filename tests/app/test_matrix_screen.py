@@ -108,7 +108,7 @@ async def test_landmarks_are_changes_turns_and_failures() -> None:
         await driver.press("[")
         assert at_cursor(driver)[1] == 10
         await driver.press("e")
-        assert "No later failed call" in driver.foot()
+        assert "No later error." in driver.foot()
 
 
 async def test_failed_calls_are_found(tmp_path: Path) -> None:
@@ -116,6 +116,33 @@ async def test_failed_calls_are_found(tmp_path: Path) -> None:
     async with session_app(made.end().write(tmp_path)) as driver:
         await driver.press("3", "E")
         assert at_cursor(driver) == ("b", 1)
+
+
+async def test_failed_requests_are_marked_found_and_told() -> None:
+    async with session_app(recording("rejected-update")) as driver:
+        await driver.press("3", "home")
+        seen = []
+        for _ in range(5):
+            await driver.press("e")
+            seen.append(at_cursor(driver)[1])
+        # README of the recording: five prompts fail.
+        assert seen == [4, 5, 6, 7, 8]
+        assert "INVALID_REQUEST" in cell_row(driver)
+        marked = next(row for row in driver.rows() if row.strip().startswith("failed"))
+        numbers = next(row for row in driver.rows() if row.strip().startswith("request 1"))
+        first = numbers.index("1")
+        assert [at - first + 1 for at, sign in enumerate(marked) if sign == "✕"] == seen
+        await driver.press("enter")
+        assert "messages.7.content.0: tool_addition" in driver.text()
+
+
+async def test_a_click_meets_its_cell_below_the_row_of_failures() -> None:
+    async with session_app(recording("rejected-update")) as driver:
+        await driver.press("3")
+        rows = driver.rows()
+        y = next(at for at, row in enumerate(rows) if "mist_bed" in row)
+        await driver.pilot.click(offset=(rows[y].index("+"), y))
+        assert at_cursor(driver) == ("mist_bed", 4)
 
 
 async def test_only_changed_and_part_of_a_name_narrow_the_tools() -> None:

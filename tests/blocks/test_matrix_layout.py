@@ -12,7 +12,7 @@ from tui.blocks.cells import cell_len
 from tui.blocks.layout import Layout
 from tui.blocks.matrix_detail import cell_lines
 from tui.blocks.matrix_layout import MatrixLayout, Window, leftmost_for
-from tui.blocks.matrix_words import LEGEND, cell_text, tool_note
+from tui.blocks.matrix_words import LEGEND, cell_text, failure_text, tool_note
 from tui.blocks.text import MODIFIERS, ROLES, plain
 from tui.i18n import translator
 from tui.nodes.reading import Reading
@@ -68,6 +68,24 @@ def test_numbers_stand_over_their_columns(restored: ToolMatrix) -> None:
         assert requests[layout.x_of(at) :].startswith(number)
     first = {restored.turn(at): at for at in reversed(range(len(restored)))}
     assert turns[layout.x_of(first[7]) :].startswith("7")
+
+
+def test_failed_requests_have_a_sign_over_their_columns(tmp_path: Path) -> None:
+    made = log().turn().tools("a").user("1").answer("x").user("2").attempt(code="SERVER").answer("y")
+    made.end().turn().user("3").attempt(code="AUTH")
+    matrix = ToolMatrix(made.end().read(tmp_path))
+    layout = MatrixLayout(matrix, matrix.tools, Window(60, EN))
+    *_, failed = map(plain, layout.axis())
+    assert failed.split() == ["failed", "✕", "✕"]
+    assert [at for at in range(len(matrix)) if failed[layout.x_of(at) :][:1] == "✕"] == [1, 3]
+    assert [failure_text(EN, matrix, at) for at in range(4)] == ["", "SERVER", "", "AUTH"]
+    turns = matrix.zoomed("turn")
+    assert [turns.column(at).failed for at in range(len(turns))] == [1, 1]
+    assert failure_text(EN, turns, 0) == "1 request failed"
+
+
+def test_where_nothing_failed_there_is_no_row_for_it(restored: ToolMatrix) -> None:
+    assert len(MatrixLayout(restored, restored.tools, Window(120, EN)).axis()) == 2
 
 
 def test_series_stand_below_their_rules_with_their_cause(restored: ToolMatrix) -> None:

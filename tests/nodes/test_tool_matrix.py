@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.support.log_builder import LogBuilder, call, log, tool
 from tui.llm.projection import project_request
 from tui.llm.route import ToolUpdateMode
+from tui.llm.route_book import KnownRoute, RouteBook
 from tui.nodes.reading import Reading
 from tui.nodes.tool_matrix import Mark, RouteChoice, ToolMatrix
 from tui.nodes.tool_offer import ToolState
@@ -291,3 +292,45 @@ def test_a_route_that_refused_is_told_by_its_record(tmp_path: Path) -> None:
     matrix = ToolMatrix(Reading.open(builder.write(tmp_path)).read_all())
     assert [matrix.column(at).mode for at in range(len(matrix))] == ["in-history", "in-history", None]
     assert states(matrix, "poke") == ".oD"
+
+
+def test_a_reported_session_shows_the_addition_and_the_requests_that_failed_after_it(shared: Path) -> None:
+    """Bug B01, viewer."""
+    (path,) = (shared / "bugs" / "cases" / "B01-addition-rejected" / "home").rglob("session.v4.jsonl")
+    matrix = ToolMatrix(Reading.open(path).read_all())
+    (happened,) = matrix.happened("mcp__kiln__cool")
+    at = matrix.column_of(happened)
+    assert at is not None
+    assert (happened.mark, matrix.turn(at)) == (Mark.ADDED, 2)
+    assert [matrix.turn(column) for column in matrix.failed_columns] == [2, 3, 4]
+    assert matrix.failed_columns[0] == at
+
+
+def refused_twice(tmp_path: Path) -> Reading:
+    builder = log().turn().user("one").tools("peek").answer("a").end()
+    builder.turn().user("two").tools("peek", "poke")
+    for _ in range(2):
+        builder.attempt(code="INVALID_REQUEST", status=400)
+    return builder.end().read(tmp_path)
+
+
+class InHistory(RouteBook):
+    """Knows every route as one that takes all tool changes."""
+
+    def route(self, provider: str, model: str) -> KnownRoute:
+        known = super().route(provider, model)
+        return KnownRoute(route=known.route.with_tool_update("in-history"), source="catalog")
+
+
+def test_another_try_is_told_as_it_was_most_likely_sent(tmp_path: Path) -> None:
+    matrix = ToolMatrix(refused_twice(tmp_path), book=InHistory())
+    columns = [matrix.column(at) for at in range(3)]
+    assert [column.mode for column in columns] == ["in-history", "in-history", None]
+    assert [column.mode_from for column in columns] == ["catalog", "catalog", "assumed"]
+    assert states(matrix, "poke") == ".oD"
+
+
+def test_as_a_chosen_route_nothing_is_guessed(tmp_path: Path) -> None:
+    matrix = ToolMatrix(refused_twice(tmp_path), route="in-history")
+    assert [matrix.column(at).mode for at in range(3)] == ["in-history"] * 3
+    assert states(matrix, "poke") == ".oo"

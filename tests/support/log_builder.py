@@ -186,10 +186,12 @@ class LogBuilder:
             data["interrupted"] = True
         return self.surface("assistant/message", data)
 
-    def attempt(self, *stream: Any, code: str = "", message: str = "") -> Self:
+    def attempt(self, *stream: Any, code: str = "", message: str = "", status: int | None = None) -> Self:
         records = list(stream)
         if code:
-            failure = {"code": code, "message": message or code}
+            failure: dict[str, Any] = {"code": code, "message": message or code}
+            if status is not None:
+                failure["status"] = status
             records.append(chunk(self.now, "finish", reason={"kind": "error", "failure": failure}))
         return self.event("assistant/attempt", {**self.place, "stream": records})
 

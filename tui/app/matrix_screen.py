@@ -20,7 +20,15 @@ from tui.app.surroundings import Surroundings
 from tui.app.view_jump import ViewJump
 from tui.blocks.layout import Layout
 from tui.blocks.matrix_detail import cell_lines
-from tui.blocks.matrix_words import LEGEND, cell_text, column_text, legend, route_choice_text, route_text
+from tui.blocks.matrix_words import (
+    LEGEND,
+    cell_text,
+    column_text,
+    failure_text,
+    legend,
+    route_choice_text,
+    route_text,
+)
 from tui.blocks.text import Line, Span, plain
 from tui.blocks.wording_names import tool_title
 from tui.i18n import N_
@@ -60,8 +68,8 @@ class MatrixScreen(OverPanes):
         "last": N_("Last request"),
         "activate": N_("Open or close the cell"),
         "toggle-inspector": N_("Open or close the cell"),
-        "previous-error": N_("Previous failed call"),
-        "next-error": N_("Next failed call"),
+        "previous-error": N_("Previous failed request or call"),
+        "next-error": N_("Next failed request or call"),
         "search": N_("Only tools with this in their name"),
         "filter-tool-changes": N_("Only tools that changed, or all"),
         "fold-turns": N_("A column for each turn, or for each request"),
@@ -211,12 +219,14 @@ class MatrixScreen(OverPanes):
             return
         name, at = found
         column = self.matrix.column(at)
+        failed = failure_text(tr, self.matrix, at)
         self._cell.show(
             [
                 Piece((Span(tool_title(name), "tool bold"),), keep=100),
                 Piece((Span(cell_text(tr, self.matrix, name, at), "text"),), keep=90),
             ],
             [
+                *([Piece((Span(failed, "error"),), keep=75)] if failed else []),
                 Piece((Span(column_text(tr, column), "muted"),), keep=80),
                 Piece((Span(route_text(tr, column), "muted"),), keep=30),
             ],
@@ -295,16 +305,16 @@ class MatrixScreen(OverPanes):
         self._seek_change(1)
 
     def _seek_error(self, step: Literal[1, -1]) -> None:
-        tr = self.surroundings.tr
-        places = self.matrix.failed_places()
-        names = {name: at for at, name in enumerate(self.matrix_view.names)}
-        columns = [column for column, name in places if name in names]
+        tr, names = self.surroundings.tr, self.matrix_view.names
+        calls = [(column, name) for column, name in self.matrix.failed_places() if name in names]
+        columns = sorted({*self.matrix.failed_columns, *(column for column, _ in calls)})
+        nothing = tr.t("No later error.") if step > 0 else tr.t("No earlier error.")
         before = self.matrix_view.column
-        nothing = tr.t("No later failed call.") if step > 0 else tr.t("No earlier failed call.")
         self._seek(step, columns, nothing)
-        if self.matrix_view.column != before:
-            found = next(name for at, name in places if at == self.matrix_view.column and name in names)
-            self.matrix_view.go(tool=names[found])
+        here = self.matrix_view.column
+        name = next((name for column, name in calls if column == here), None)
+        if here != before and name is not None:
+            self.matrix_view.go(tool=names.index(name))
 
     def action_previous_error(self) -> None:
         self._seek_error(-1)

@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 from tui.app.strips import RoleStyles, strip_of
 from tui.app.surroundings import Surroundings
-from tui.blocks.matrix_layout import AXIS_ROWS, ColumnCells, MatrixLayout, Window, leftmost_for
+from tui.blocks.matrix_layout import ColumnCells, MatrixLayout, Window, axis_rows, leftmost_for
 from tui.blocks.text import EMPTY, Line, Span, crop, line
 from tui.nodes.tool_matrix import ToolMatrix
 
@@ -111,7 +111,11 @@ class MatrixView(Widget, can_focus=True):
     @property
     def page_tools(self) -> int:
         """How many tools are in view."""
-        return max(self.size.height - AXIS_ROWS - 1, 1)
+        return max(self.size.height - self._axis - 1, 1)
+
+    @property
+    def _axis(self) -> int:
+        return axis_rows(self.matrix)
 
     # -- keys and mouse
 
@@ -160,9 +164,9 @@ class MatrixView(Widget, can_focus=True):
         if offset is None:
             return
         event.stop()
-        tool = self._top + offset.y - AXIS_ROWS
+        tool = self._top + offset.y - self._axis
         column = self._layout().column_at(offset.x)
-        if offset.y >= AXIS_ROWS and tool < len(self.names):
+        if offset.y >= self._axis and tool < len(self.names):
             self.go(tool=tool, column=column)
             if event.chain > 1:
                 self.post_message(self.Opened())
@@ -203,9 +207,9 @@ class MatrixView(Widget, can_focus=True):
             text = "" if y else tr.t("No request and no tool to show.")
             return crop(line(Span(text, "muted")), self.size.width)
         layout = self._layout()
-        if y < AXIS_ROWS:
+        if y < self._axis:
             return layout.axis()[y]
-        tool = self._top + y - AXIS_ROWS
+        tool = self._top + y - self._axis
         last = min(self._top + self.page_tools, len(self.names))
         if tool < last:
             return layout.row(self.names[tool])

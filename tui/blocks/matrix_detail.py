@@ -22,6 +22,7 @@ from tui.blocks.matrix_words import (
     cell_text,
     column_text,
     event_text,
+    failure_text,
     mark_text,
     route_text,
     series_cause_text,
@@ -45,6 +46,11 @@ def cell_lines(matrix: ToolMatrix, name: str, at: int, layout: Layout) -> list[L
         line(Span(cell_text(tr, matrix, name, at), "text")),
         line(Span(column_text(tr, column), "muted"), Span("  "), Span(route_text(tr, column), "muted")),
     ]
+    if failed := failure_text(tr, matrix, at):
+        sign = mark("failed", layout.ascii)
+        gist = clean_line(trajectory_row(matrix.reading, column.item).gist)
+        told = [Span(f"{sign.text} {failed}", sign.role), Span(f"  {gist}" if gist else "", "text")]
+        rows.append(crop(line(*told), layout.width))
     series = matrix.series_of(at)
     if series is not None:
         rows.append(line(Span(series_cause_text(tr, series), "muted")))

@@ -22,7 +22,6 @@ from tui.nodes.tool_matrix import Cell, Mark, ToolMatrix
 from tui.nodes.tool_offer import ToolState
 
 ColumnCells: TypeAlias = Literal[1, 2]
-AXIS_ROWS: Final = 2
 _GAP: Final = 1
 _NAME_CELLS: Final = 34
 _NOTE_CELLS: Final = 46
@@ -105,7 +104,7 @@ class MatrixLayout:
     # -- rows
 
     def axis(self) -> list[Line]:
-        """The numbers of the requests, and those of the turns."""
+        """The numbers of the requests, those of the turns, and which requests failed, if any did."""
         tr = self.window.tr
         numbers = [(at, str(self.matrix.column(at).first)) for at in self._numbered()]
         turns: list[tuple[int, str]] = []
@@ -118,7 +117,19 @@ class MatrixLayout:
         return [
             self._labels(tr.p("axis of the matrix", "request"), numbers, "muted"),
             self._labels(tr.p("axis of the matrix", "turn"), turns, "turn"),
+            *([self._failures()] if self.matrix.failed_columns else []),
         ]
+
+    def _failures(self) -> Line:
+        window, name = self.window, self.frame.name
+        sign = mark("failed", window.ascii)
+        spans = [Span(fit(window.tr.p("axis of the matrix", "failed"), name, "right"), "faint")]
+        x = name
+        for at in self.columns:
+            if self.matrix.column(at).failed:
+                spans += [Span(" " * (self.x_of(at) - x)), sign]
+                x = self.x_of(at) + cell_len(sign.text)
+        return crop(line(*spans), window.width)
 
     def row(self, name: str) -> Line:
         """The row of a tool."""
@@ -197,6 +208,11 @@ class MatrixLayout:
         return self._notes[name]
 
 
+def axis_rows(matrix: ToolMatrix) -> int:
+    """How many rows stand above the tools."""
+    return 3 if matrix.failed_columns else 2
+
+
 def cell_spans(cell: Cell, cells: ColumnCells, *, ascii_only: bool = False) -> list[Span]:
     """One cell as signs: what failed, what changed, what was called, else what is declared."""
     if cells == 1:
@@ -239,7 +255,10 @@ def mark_name(happened: Mark) -> str:
 def frame_of(matrix: ToolMatrix, names: Sequence[str], window: Window) -> Frame:
     """Divide the width: names as wide as they need, then the columns, then notes if they fit."""
     widest = max((cell_len(tool_title(name)) for name in names), default=0)
-    labels = (window.tr.p("axis of the matrix", "request"), window.tr.p("axis of the matrix", "turn"))
+    tr = window.tr
+    labels = [tr.p("axis of the matrix", "request"), tr.p("axis of the matrix", "turn")]
+    if matrix.failed_columns:
+        labels.append(tr.p("axis of the matrix", "failed"))
     name = max(min(widest, _NAME_CELLS, window.width // 3), *(cell_len(label) for label in labels))
     room = max(window.width - name - _GAP, 0)
     needed = len(matrix) * window.cells + len(matrix.boundaries)

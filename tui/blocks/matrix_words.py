@@ -8,11 +8,12 @@ from typing import Final
 from tui.blocks.clean import clean_line
 from tui.blocks.glyphs import mark
 from tui.blocks.text import Span
-from tui.blocks.wording_names import name_text, series_text
+from tui.blocks.wording_names import name_text, series_text, status_text
 from tui.i18n import N_, Translator
 from tui.llm.route import ToolUpdateMode
 from tui.nodes.tool_matrix import Column, Happening, Mark, RouteChoice, ToolMatrix
 from tui.nodes.tool_offer import Series, ToolState
+from tui.nodes.trajectory import trajectory_row
 
 _STATES: Final[Mapping[ToolState, str]] = {
     ToolState.ABSENT: N_("absent"),
@@ -104,6 +105,17 @@ def column_text(tr: Translator, column: Column) -> str:
     if column.turn is None:
         return place
     return " · ".join([place, tr.t("turn {n}", n=column.turn)])
+
+
+def failure_text(tr: Translator, matrix: ToolMatrix, at: int) -> str:
+    """What became of a column's requests where one brought no whole answer; empty where all did."""
+    column = matrix.column(at)
+    if not column.failed:
+        return ""
+    if column.first != column.last:
+        return tr.n("{n} request failed", "{n} requests failed", column.failed)
+    row = trajectory_row(matrix.reading, column.item)
+    return name_text(row.error_code) or status_text(tr, row.status)
 
 
 def calls_text(tr: Translator, calls: int, failed: int) -> str:

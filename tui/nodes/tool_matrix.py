@@ -66,6 +66,8 @@ class Column(NamedTuple):
     mode: ToolUpdateMode
     """Tool update mode of the route it is told for."""
     mode_from: ModeSource
+    failed: int
+    """How many of its requests brought no whole answer."""
 
 
 class Happening(NamedTuple):
@@ -165,6 +167,7 @@ class ToolMatrix:
             model=model,
             mode=mode,
             mode_from=mode_from,
+            failed=bisect_left(self._failed, last + 1) - bisect_left(self._failed, first),
         )
 
     def turn(self, at: int) -> int | None:
@@ -190,6 +193,17 @@ class ToolMatrix:
         else:
             at = bisect_left(self._rows, row)
         return max(0, min(bisect_right(self._ends, max(at, 0)), len(self) - 1))
+
+    @cached_property
+    def _failed(self) -> array[int]:
+        """The positions of the requests that brought no whole answer."""
+        flags, bad = self.reading.trajectory.index.flags, RowFlag.ERROR | RowFlag.UNANSWERED
+        return array("I", (at for at, item in enumerate(self._items) if flags[item] & bad))
+
+    @cached_property
+    def failed_columns(self) -> Sequence[int]:
+        """The columns with a request that brought no whole answer, ascending."""
+        return sorted({bisect_right(self._ends, at) for at in self._failed})
 
     @cached_property
     def boundaries(self) -> Mapping[int, Series]:
