@@ -332,7 +332,11 @@ def advice_text(tr: Translator, advice: Advice, versions: Versions) -> str:
         case "check-calls":
             return tr.t("See by hand what those calls have done before anything is repeated.")
         case "continue-copy":
-            return tr.t("Continue in a copy: dsh-tui offers one with what fits, numbered anew.")
+            return tr.t(
+                "Continue in a copy that is mended: `dsh-tui chat --resume {session} --copy` leaves out what "
+                "does not fit.",
+                session=name_text(versions.session),
+            )
         case "cut-tail":
             return tr.t("Nothing need be done: whoever writes next cuts the torn end off.")
         case "update":

@@ -33,11 +33,16 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "closed": N_("{path}: the session is closed."),
     "locked": N_("{path}: another process has this session open; close it there first."),
     "damaged": N_(
-        "{path}: is damaged and is not written to ({detail}); `dsh-tui open` shows what can be read."
+        "{path}: is damaged and is not written to ({detail}); with --copy a mended copy of it goes on, "
+        "`dsh-tui open` shows what can be read."
     ),
-    "unknown-events": N_("{path}: holds events of the unknown type {type}; only what wrote them can go on."),
+    "unknown-events": N_(
+        "{path}: holds events of the unknown type {type}, which may matter; what wrote them can go on, or, "
+        "with --copy, a copy that takes them along unread."
+    ),
     "rule": N_(
-        "{path}: breaks an order rule of the format at event {seq} ({detail}), so it is left as it is."
+        "{path}: breaks an order rule of the format at event {seq} ({detail}), so it is left as it is; with "
+        "--copy a mended copy of it goes on."
     ),
     "older-generation": N_("{path}: is not the log that counts in its folder ({detail})."),
     "other-encoding": N_("{path}: is not the log that counts in its folder ({detail})."),

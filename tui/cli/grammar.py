@@ -76,6 +76,9 @@ _AT: Final = Option(
     ("--at",), N_("the event to start from; SESSION@SEQ says the same"), metavar="SEQ", is_number=True
 )
 _JSON: Final = Option(("--json",), N_("print one JSON document"))
+_COPY: Final = Option(
+    ("--copy",), N_("with --resume: go on in a copy, which leaves out what is damaged in the original")
+)
 _STRICT: Final = Option(
     ("--strict",), N_("send tool changes as declared even to a route that refuses them; to test routes")
 )
@@ -93,6 +96,7 @@ COMMANDS: Final[Sequence[Command]] = (
             Option(("--provider",), N_("the provider to ask (default: the settings file's)"), metavar="NAME"),
             Option(("--model",), N_("the model to ask"), metavar="MODEL"),
             Option(("--resume",), N_("the session to go on with, by its id"), metavar="ID"),
+            _COPY,
             Option(
                 ("--from",), N_("a summary that a fresh session goes on from (see `recover`)"), metavar="FILE"
             ),
@@ -106,6 +110,7 @@ COMMANDS: Final[Sequence[Command]] = (
         (
             Option(("--json",), N_("print each event as one line, as it stands in the log")),
             Option(("--resume",), N_("the session to go on with, by its id"), metavar="ID"),
+            _COPY,
             Option(("--approve",), N_("allow every call that would ask"), choices=("all",)),
             _STRICT,
         ),

@@ -6,11 +6,11 @@ import asyncio
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tui.app.conversation import Conversation
 from tui.app.live_hold import told_at_the_start
-from tui.cli.run import NO_PROVIDER, Refused, Run
+from tui.cli.run import NO_PROVIDER, WRONG_CALL, Refused, Run
 from tui.cli.scenes import Scene, SceneGuide, ScenePlayer, first_selection, scenes
 from tui.config import Config, ConfigError
 from tui.i18n import N_, Translator
@@ -25,9 +25,13 @@ from tui.loop.state import AgentOptions
 from tui.session.cancel import CancelSignal
 from tui.session.durable import Encoding
 from tui.session.store import resolve_session
+from tui.session.write_errors import SessionRefused
 from tui.session.writer import SessionWriter
 from tui.tools.approval import Answerer, ApprovalService
 from tui.tools.registry import ToolRegistry
+
+if TYPE_CHECKING:
+    from tui.session.forking import Fork
 
 _PROMPT = (
     "You are an assistant that a person talks to in a terminal. Answer in the person's language, briefly and "
@@ -49,6 +53,10 @@ async def open_conversation(
 
     Raises Refused where no provider is configured, ConfigError, SessionError.
     """
+    if run.options.get("copy") and resume is None:
+        raise Refused(
+            run.tr.t("--copy says how to go on with --resume, so it needs that."), status=WRONG_CALL
+        )
     known = scenes()
     player = ScenePlayer(known, run.tr.lang, pace_s=0.0)
     providers = configured_providers(run.config, run.config_path, os.environ, script=player)
@@ -157,13 +165,39 @@ def _resumed(run: Run, session: str, notices: list[str]) -> SessionWriter:
     """Continue a session of our own, or a copy of one of dsh's."""
     homes = run.settings.homes
     found = resolve_session(session, homes)
-    if found.path.resolve().is_relative_to((homes.own / "sessions").resolve()):
+    wants_copy = bool(run.options.get("copy"))
+    if not wants_copy and found.path.resolve().is_relative_to((homes.own / "sessions").resolve()):
         return SessionWriter.resume(found.path)
+    copy = _copied(run, found.path, mends=wants_copy)
+    notices.append(_told_of_copy(run.tr, copy))
+    return copy.writer
+
+
+def _told_of_copy(tr: Translator, copy: Fork) -> str:
+    if not copy.dropped and not copy.added:
+        return tr.t("This goes on in a copy, {id}; the original stays as it is.", id=copy.writer.id)
+    mended = [
+        tr.n("{n} event left out", "{n} events left out", copy.dropped) if copy.dropped else "",
+        tr.n("{n} event put in", "{n} events put in", copy.added) if copy.added else "",
+    ]
+    return tr.t(
+        "This goes on in a mended copy, {id}, with {what}; the original stays as it is.",
+        id=copy.writer.id,
+        what=tr.join([part for part in mended if part]),
+    )
+
+
+def _copied(run: Run, source: Path, *, mends: bool) -> Fork:
+    """Fork a session; only one that is damaged is numbered anew, and only if that is wanted."""
     from tui.session.forking import fork
 
-    copy = fork(found.path, homes.own, preferred=_compression(run.config, run.config_path))
-    notices.append(run.tr.t("This goes on in a copy, {id}; the original stays as it is.", id=copy.writer.id))
-    return copy.writer
+    own, preferred = run.settings.homes.own, _compression(run.config, run.config_path)
+    try:
+        return fork(source, own, preferred=preferred, allow_unknown=mends)
+    except SessionRefused as refused:
+        if not mends or refused.code not in ("damaged", "rule"):
+            raise
+        return fork(source, own, preferred=preferred, mend=True)
 
 
 def _selection(
