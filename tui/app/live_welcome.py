@@ -1,4 +1,4 @@
-"""What stands in Chat before anything was said: the model, how its route takes tool changes, folder and tools."""
+"""What stands in Chat before anything was said: model, tool changes on its route, folder and tools."""
 
 from __future__ import annotations
 
