@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.exports import recording
 from tests.support.fake_provider import FakeProvider, Reply, Seen, answer, refusal
+from tests.support.log_builder import log
 from tui.cli import main
 
 
@@ -30,14 +31,16 @@ def verify(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     monkeypatch.setenv("CREEK_KEY", "sk-a-key-of-nobody-77")
     monkeypatch.chdir(tmp_path)
 
-    async def call(provider: FakeProvider, *words: str, tools: list[dict[str, Any]] | None = None) -> Done:
+    async def call(
+        provider: FakeProvider, *words: str, tools: list[dict[str, Any]] | None = None, own: bool = True
+    ) -> Done:
         (tmp_path / "config.toml").write_text(
             f'[providers.creek]\nkind = "deepseek"\nbase_url = "{provider.url}"\napi_key_env = "CREEK_KEY"\n'
             '[[providers.creek.models]]\nid = "minnow-2"\n[providers.creek.retry]\nmax_retries = 0\n'
         )
         if tools is not None:
             (tmp_path / "tools.json").write_text(json.dumps({"tools": tools}))
-        path = recording("plain-chat")
+        path = own_route(tmp_path) if own else recording("plain-chat")
         named = ["--config", str(tmp_path / "config.toml")]
         status = await asyncio.to_thread(main, [*named, "doctor", str(path), "--verify", *words])
         out, err = capsys.readouterr()
@@ -45,6 +48,13 @@ def verify(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
         return Done(status, out, err)
 
     return call
+
+
+def own_route(folder: Path) -> Path:
+    """A sound session on the route that is configured."""
+    place = folder / "log"
+    place.mkdir(exist_ok=True)
+    return log().turn().user("go").tools("peek").answer("fine").end().write(place)
 
 
 def a_tool(name: str, marker: Path, **facts: Any) -> dict[str, Any]:
@@ -133,5 +143,7 @@ async def test_a_route_that_answers_but_refuses_the_call_is_told_apart(verify: A
 
 async def test_another_route_than_the_sessions_is_said_to_be_one(verify: Any) -> None:
     async with FakeProvider(lambda _: answer({"text": "OK"})) as provider:
-        done = await verify(provider)
+        done = await verify(provider, own=False)
     assert "The session's own route is not configured here, so another one is tried." in done.out
+    assert "which says little about the session's own route" in done.out
+    assert "a good sign" not in done.out

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.app_driver import Driver, recording, run_app, settings
+from tests.support.app_driver import WIDE, Driver, recording, run_app, settings
+from tests.support.goldens import compare, names
 from tui.app import doctor_screen
 from tui.app.doctor_screen import DoctorScreen
 from tui.app.loader import open_reading
@@ -56,10 +57,13 @@ class Trial:
 
 
 @asynccontextmanager
-async def doctor(verifier: Verifier | None, *, lang: str = "en", key: str = "d") -> AsyncIterator[Driver]:
+async def doctor(
+    verifier: Verifier | None, *, lang: str = "en", key: str = "d", size: tuple[int, int] = WIDE
+) -> AsyncIterator[Driver]:
     whole, tail = open_reading(STUCK)
     chosen = replace(settings(lang), verifier=verifier)
-    async with run_app(chosen, lambda app: SessionScreen(whole, tail, app.surroundings)) as driver:
+    first = lambda app: SessionScreen(whole, tail, app.surroundings)  # noqa: E731
+    async with run_app(chosen, first, size=size) as driver:
         await driver.until(lambda: isinstance(driver.top, SessionScreen))
         await driver.pilot.pause()
         await driver.press(key)
@@ -211,3 +215,34 @@ async def test_the_block_of_versions_can_be_copied_whole(monkeypatch: pytest.Mon
         assert "copied" in driver.foot()
     assert copied and copied[0].startswith("dsh-tui: ")
     assert "route: deepseek-official · deepseek-flash" in copied[0]
+
+
+# -- goldens
+
+SHOTS = {
+    "verify-question-80x24-zh": ((80, 24), "zh", "asked"),
+    "verify-question-120x40-en": ((120, 40), "en", "asked"),
+    "verify-works-80x24-en": ((80, 24), "en", "works"),
+    "verify-fails-120x40-zh": ((120, 40), "zh", "fails"),
+}
+
+
+@pytest.mark.snapshot
+@pytest.mark.parametrize("name", SHOTS)
+async def test_the_screen_looks_like_its_golden(name: str, request: pytest.FixtureRequest) -> None:
+    size, lang, state = SHOTS[name]
+    trial = Trial()
+    failed = Verified(plan=PLAN, failed_at="message", failure="HTTP 401, AUTH: invalid x-api-key (req-7)")
+    trial.outcome.set_result(failed if state == "fails" else Verified(plan=PLAN, called=True))
+    async with doctor(trial.verifier, lang=lang, size=size) as driver:
+        await driver.press("V")
+        await driver.until(lambda: "http://127.0.0.1:9/v1" in driver.text())
+        if state != "asked":
+            await driver.press("V")
+            await driver.until(lambda: trial.closed == 1)
+            await driver.pilot.pause()
+        compare(driver, name, update=bool(request.config.option.update_snapshots))
+
+
+def test_every_golden_of_a_trial_belongs_to_a_screen() -> None:
+    assert {name for name in names() if name.startswith("verify-")} == set(SHOTS)

@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias
 
 from textual import on
 from textual.app import ComposeResult
-from textual.screen import ModalScreen
+from textual.screen import Screen
 
 from tui.app.actions import key_names
 from tui.app.block_view import BlockView
@@ -44,7 +44,7 @@ async def examined(reading: Reading, say: Callable[[str], None], tr: Translator)
     return examiner.result()
 
 
-class DoctorScreen(ModalScreen[int | None]):
+class DoctorScreen(Screen[int | None]):
     """The findings; closes with the seq to go to, or with None.
 
     Args:
@@ -300,6 +300,8 @@ def _outcome(tr: Translator, verified: Verified) -> Note:
         title, what = tr.t("A fresh session fails too"), "failure"
     elif verified.failed_at or (verified.plan.tool and not verified.called):
         title, what = tr.t("A fresh session was answered, but the call did not work"), "interrupted"
+    elif verified.plan.is_own_route:
+        title, what = tr.t("A fresh session works"), "ok"
     else:
-        title, what = tr.t("A fresh session works: a good sign, not a proof"), "ok"
+        title, what = tr.t("A fresh session works on another route"), "ok"
     return Note(title, tuple(sentences(tr, verified)), what)

@@ -68,7 +68,7 @@ def question(tr: Translator, plan: Plan) -> list[str]:
         where = tr.t("To {model} at {provider}, {endpoint}:", endpoint=clean_line(plan.endpoint), **names)
     else:
         where = tr.t("To {model} at {provider}:", **names)
-    told = [where] if plan.is_own_route else [where, _other_route(tr)]
+    told = [where] if plan.is_own_route else [_other_route(tr), where]
     if plan.tool:
         told.append(
             tr.t(
@@ -97,9 +97,18 @@ def sentences(tr: Translator, verified: Verified) -> list[str]:
             tr.t("So look at plugins, route and settings first; it is too early to give the history up.")
         )
         return told
-    told.append(
-        tr.t("A fresh session on {model} at {provider} was answered: a good sign, not a proof.", **route)
-    )
+    if plan.is_own_route:
+        told.append(
+            tr.t("A fresh session on {model} at {provider} was answered: a good sign, not a proof.", **route)
+        )
+    else:
+        told.append(
+            tr.t(
+                "A fresh session on {model} at {provider} was answered, which says little about the session's "
+                "own route.",
+                **route,
+            )
+        )
     tool = clean_line(plan.tool)
     if not tool:
         told.append(tr.t("No tool declares itself read-only, so none was called."))
