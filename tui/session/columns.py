@@ -1,0 +1,246 @@
+"""Columns of whole numbers that take little memory: one entry a row of a log, and a log may have millions.
+
+Each type has one kind of number in mind and takes every other one too, only less tightly.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from struct import Struct
+from typing import Final, overload
+
+_BLOCK: Final = 64
+_WORDS: Final = Struct(f"<{_BLOCK}Q")
+_ELSEWHERE: Final = 255
+
+
+class _Column(Sequence[int]):
+    """What all columns share: slices are lists."""
+
+    __slots__ = ()
+
+    def at(self, index: int) -> int:
+        """The number at a position that is not negative."""
+        raise NotImplementedError
+
+    @overload
+    def __getitem__(self, index: int) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[int]: ...
+    def __getitem__(self, index: int | slice) -> int | list[int]:
+        count = len(self)
+        if isinstance(index, slice):
+            return list(map(self.at, range(*index.indices(count))))
+        if index < 0:
+            index += count
+        if 0 <= index < count:
+            return self.at(index)
+        raise IndexError("there is no such row")
+
+
+class PackedColumn(_Column):
+    """Numbers of 64 bits, near to their neighbours, that are appended and then only read.
+
+    New numbers stand in an array; `settle` packs them in blocks of 64: the least number of the block, and of
+    each number what it has more, in as few bytes as the greatest of these needs. Of a block of width 2 the
+    low bytes of all 64 come first, then the high ones.
+    """
+
+    __slots__ = ("_bases", "_fresh", "_packed", "_starts", "append", "extend")
+
+    def __init__(self, values: Iterable[int] = ()) -> None:
+        self._fresh = array("q", values)
+        self._bases = array("q")
+        self._starts = array("Q", (0,))
+        """Where the bytes of each block begin, and behind the last one where the next will."""
+        self._packed = bytearray()
+        self.append = self._fresh.append
+        self.extend = self._fresh.extend
+
+    def __len__(self) -> int:
+        return len(self._bases) * _BLOCK + len(self._fresh)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held, without what a growing array has in reserve."""
+        return len(self._packed) + 16 * len(self._bases) + 8 * len(self._fresh)
+
+    def at(self, index: int) -> int:
+        block, place = divmod(index, _BLOCK)
+        if block >= len(self._bases):
+            return self._fresh[index - len(self._bases) * _BLOCK]
+        more = self._packed[self._starts[block] + place : self._starts[block + 1] : _BLOCK]
+        return self._bases[block] + int.from_bytes(more, "little")
+
+    def settle(self) -> None:
+        """Pack all whole blocks."""
+        fresh, packed = self._fresh, self._packed
+        whole = len(fresh) - len(fresh) % _BLOCK
+        for start in range(0, whole, _BLOCK):
+            block = fresh[start : start + _BLOCK]
+            base = min(block)
+            width = ((max(block) - base).bit_length() + 7) // 8
+            words = _WORDS.pack(*[value - base for value in block])
+            for byte in range(width):
+                packed += words[byte::8]
+            self._bases.append(base)
+            self._starts.append(len(packed))
+        del fresh[:whole]
+
+
+class SmallColumn(_Column):
+    """Numbers that are hardly ever below 0 or above 254: a byte each, the others in a table beside."""
+
+    __slots__ = ("_bytes", "_others", "put")
+
+    def __init__(self, values: Iterable[int] = ()) -> None:
+        self._bytes = bytearray()
+        self._others: dict[int, int] = {}
+        self.put = self._bytes.append
+        """Append a number of which it is known that it is from 0 to 254."""
+        for value in values:
+            self.append(value)
+
+    def __len__(self) -> int:
+        return len(self._bytes)
+
+    def at(self, index: int) -> int:
+        value = self._bytes[index]
+        return value if value != _ELSEWHERE else self._others[index]
+
+    def append(self, value: int) -> None:
+        if not 0 <= value < _ELSEWHERE:
+            self._others[len(self._bytes)] = value
+            value = _ELSEWHERE
+        self._bytes.append(value)
+
+    def __setitem__(self, index: int, value: int) -> None:
+        """Change a number; its position is not negative."""
+        if 0 <= value < _ELSEWHERE:
+            self._bytes[index] = value
+            if self._others:
+                self._others.pop(index, None)
+        else:
+            self._bytes[index] = _ELSEWHERE
+            self._others[index] = value
+
+    def drop_last(self) -> None:
+        """Take the last number back."""
+        del self._bytes[-1]
+        self._others.pop(len(self._bytes), None)
+
+
+class LaterColumn(_Column):
+    """For each entry of a column of rows another row, mostly one soon after it, or -1 for none."""
+
+    __slots__ = ("_rows", "_steps", "put")
+
+    def __init__(self, rows: Sequence[int]) -> None:
+        self._rows = rows
+        # 0 for none, 1 for the entry's own row and so on; negative for a row before it.
+        self._steps = SmallColumn()
+        self.put = self._steps.put
+        """Append a row by its step: 0 for none, 1 for the entry's own row, at most 254."""
+
+    def __len__(self) -> int:
+        return len(self._steps)
+
+    def at(self, index: int) -> int:
+        step = self._steps.at(index)
+        if not step:
+            return -1
+        return self._rows[index] + (step - 1 if step > 0 else step)
+
+    def append(self, row: int) -> None:
+        """Append a row, -1 for none; the entry's own row is entered already."""
+        self._steps.append(self._step(len(self._steps), row))
+
+    def __setitem__(self, index: int, row: int) -> None:
+        """Change a row; its position is not negative."""
+        self._steps[index] = self._step(index, row)
+
+    def drop_last(self) -> None:
+        """Take the last row back."""
+        self._steps.drop_last()
+
+    def _step(self, index: int, row: int) -> int:
+        if row < 0:
+            return 0
+        distance = row - self._rows[index]
+        return distance + 1 if distance >= 0 else distance
+
+
+class RunColumn(_Column):
+    """Numbers of 32 bits that stay the same for many entries; it has as many as the column beside it."""
+
+    __slots__ = ("_beside", "_starts", "_values", "newest")
+
+    def __init__(self, beside: Sized, first: int) -> None:
+        self._beside = beside
+        self._starts = array("I", (0,))
+        self._values = array("i", (first,))
+        self.newest = first
+        """The number of entries to come, until it changes."""
+
+    def __len__(self) -> int:
+        return len(self._beside)
+
+    def at(self, index: int) -> int:
+        return self._values[bisect_right(self._starts, index) - 1]
+
+    def change(self, value: int) -> None:
+        """From the next entry on the number is another one."""
+        self._begin(len(self._beside), value)
+
+    def correct_last(self, value: int) -> None:
+        """Change the number of the last entry, and of those to come."""
+        self._begin(len(self._beside) - 1, value)
+
+    def drop_last(self) -> None:
+        """Take the last number back, when the entry beside has been taken back."""
+        while len(self._starts) > 1 and self._starts[-1] >= len(self._beside):
+            del self._starts[-1], self._values[-1]
+        self.newest = self._values[-1]
+
+    def _begin(self, start: int, value: int) -> None:
+        while self._starts and self._starts[-1] >= start:
+            del self._starts[-1], self._values[-1]
+        self._starts.append(start)
+        self._values.append(value)
+        self.newest = value
+
+
+class SparseColumn(_Column):
+    """Numbers of 32 bits that few entries have; it has as many entries as the column beside it."""
+
+    __slots__ = ("_absent", "_beside", "_places", "_values")
+
+    def __init__(self, beside: Sized, absent: int) -> None:
+        self._beside = beside
+        self._absent = absent
+        self._places = array("I")
+        self._values = array("i")
+
+    def __len__(self) -> int:
+        return len(self._beside)
+
+    def at(self, index: int) -> int:
+        found = bisect_left(self._places, index)
+        there = found < len(self._places) and self._places[found] == index
+        return self._values[found] if there else self._absent
+
+    def __setitem__(self, index: int, value: int) -> None:
+        """Give an entry a number, which is quick for one near the end; its position is not negative."""
+        places, values = self._places, self._values
+        found = bisect_left(places, index) if places and places[-1] >= index else len(places)
+        if found < len(places) and places[found] == index:
+            del places[found], values[found]
+        if value != self._absent:
+            places.insert(found, index)
+            values.insert(found, value)
+
+    def items(self) -> Iterator[tuple[int, int]]:
+        """The entries that have a number: position and number, in order."""
+        return zip(self._places, self._values, strict=True)
