@@ -34,7 +34,8 @@ from tui.blocks.wording_errors import error_text
 from tui.blocks.wrap import wrap
 from tui.i18n import N_
 from tui.session.errors import SessionUnreadable
-from tui.session.library import LibraryRow, fill_steps, scan
+from tui.session.library import LibraryRow, scan
+from tui.session.library_cache import LibraryCache
 from tui.session.store import Homes
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class LibraryScreen(Screen[None]):
         open_path: shows the log at a path; by default the session's screen is put over this one. May raise
             `SessionUnreadable`, which is told in one sentence.
         demo: starts the demo, offered where there is no session.
+        cache: what earlier runs read of whole logs.
     """
 
     CSS_PATH = "library.tcss"
@@ -70,9 +72,11 @@ class LibraryScreen(Screen[None]):
         open_path: Callable[[Path], None] | None = None,
         *,
         demo: DemoStarter | None = None,
+        cache: LibraryCache | None = None,
     ) -> None:
         super().__init__()
         self._homes = homes
+        self._cache = cache or LibraryCache()
         self.surroundings = surroundings
         self._open_path = open_path or self._open_over
         self._demo = demo
@@ -189,7 +193,7 @@ class LibraryScreen(Screen[None]):
         rows: list[LibraryRow] = []
         until = perf_counter() + _SCAN_SECONDS
         for row in scan(self._homes):
-            rows.append(row)
+            rows.append(self._cache.filled(row))
             if perf_counter() >= until:
                 self._take(rows)
                 await asyncio.sleep(0)
@@ -222,7 +226,7 @@ class LibraryScreen(Screen[None]):
     async def _fill(self, waiting: dict[str, LibraryRow]) -> None:
         while waiting:
             row = waiting.pop(self._next_of(waiting))
-            steps = fill_steps(row)
+            steps = self._cache.fill_steps(row)
             try:
                 while True:
                     await self._current.wait()
@@ -235,6 +239,11 @@ class LibraryScreen(Screen[None]):
             finally:
                 steps.close()
             await asyncio.sleep(0)
+        self._cache.save()
+
+    def on_unmount(self) -> None:
+        """Keep what was read for the next run, also of a reading that was left."""
+        self._cache.save()
 
     def _next_of(self, waiting: dict[str, LibraryRow]) -> str:
         """What to read next: the selected session, then those on screen, then the rest."""

@@ -55,6 +55,7 @@ def library_app(
 ) -> DshApp:
     """Return the app that begins with the library."""
     from tui.app.library_screen import LibraryScreen
+    from tui.session.library_cache import LibraryCache, library_cache_path
 
     async def play(tr: Translator) -> Conversation | str:
         assert demo is not None
@@ -64,7 +65,12 @@ def library_app(
         return conversation
 
     offered = play if demo is not None else None
-    app = DshApp(settings, lambda app: LibraryScreen(homes, app.surroundings, demo=offered), starter=starter)
+    cache = LibraryCache(library_cache_path())
+    app = DshApp(
+        settings,
+        lambda app: LibraryScreen(homes, app.surroundings, demo=offered, cache=cache),
+        starter=starter,
+    )
     return app
 
 

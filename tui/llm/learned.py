@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -24,6 +23,7 @@ from tui.llm.projection import project_request
 from tui.llm.request import GenerateRequest
 from tui.llm.route import Route, ToolUpdateMode
 from tui.llm.wire_places import WireMessage, error_path, wire_messages
+from tui.session.cache_file import cache_folder, write_cache
 from tui.session.json_value import as_array, as_count, as_object, as_text
 
 LASTS_MS: Final = 7 * 24 * 3_600_000
@@ -146,10 +146,8 @@ def _wire(route: Route, request: GenerateRequest) -> list[WireMessage]:
 
 def cache_path(home: Path) -> Path:
     """Return the file of a home among the caches of the platform."""
-    import platformdirs
-
     name = hashlib.sha256(os.path.realpath(home).encode("utf-8", "surrogateescape")).hexdigest()[:16]
-    return platformdirs.user_cache_path("dsh-tui", appauthor=False) / f"tool-updates-{name}.json"
+    return cache_folder() / f"tool-updates-{name}.json"
 
 
 def _now_ms() -> int:
@@ -291,15 +289,7 @@ class LearnedModes:
         }
         # What cannot be kept is learned again in the next process.
         with suppress(OSError):
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(prefix=f".{self._path.name}.", dir=self._path.parent)
-            try:
-                with open(handle, "w", encoding="utf-8") as stream:
-                    json.dump(content, stream, ensure_ascii=True)
-                os.replace(name, self._path)
-            except BaseException:
-                Path(name).unlink(missing_ok=True)
-                raise
+            write_cache(self._path, json.dumps(content).encode("ascii"))
             status = self._path.stat()
             self._read_from = status.st_mtime_ns, status.st_size
 
