@@ -15,7 +15,7 @@ from tests.support.fake_provider import FakeProvider, Reply, messages_events, re
 from tests.support.fake_provider import answer as answered_with
 from tests.support.live_driver import Ticking, tool
 from tui.app.application import DshApp
-from tui.app.conversation import Conversation
+from tui.app.conversation import Conversation, Starter
 from tui.app.live_screen import LiveScreen
 from tui.app.loader import open_reading
 from tui.app.recovery_screen import RecoveryScreen
@@ -78,7 +78,7 @@ class Beginner:
 
 @asynccontextmanager
 async def stuck(
-    beginner: Beginner | None,
+    beginner: Starter | None,
     lang: str = "en",
     *,
     provider: FakeProvider | None = None,
@@ -383,3 +383,20 @@ async def test_on_a_narrow_screen_the_keys_that_matter_stay(lang: str) -> None:
     async with stuck(None, lang, size=NARROW) as driver:
         for key in ("F5", "Esc", "F7"):
             assert key in driver.foot()
+
+
+async def test_a_session_that_has_started_takes_away_what_lies_over_the_draft(tmp_path: Path) -> None:
+    begun = asyncio.Event()
+    beginner = Beginner(tmp_path)
+
+    async def slowly(fresh: FreshStart) -> Conversation | str:
+        await begun.wait()
+        return await beginner(fresh)
+
+    async with stuck(slowly) as driver:
+        await driver.press("f5", "f1")
+        await driver.until(lambda: not isinstance(driver.top, RecoveryScreen))
+        begun.set()
+        await driver.until(lambda: isinstance(driver.top, LiveScreen))
+        assert not [screen for screen in driver.app.screen_stack if isinstance(screen, RecoveryScreen)]
+        await answered(driver, 1)

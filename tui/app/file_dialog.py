@@ -12,6 +12,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from tui.app.closed_once import ClosedOnce
 from tui.app.status_bar import Piece, StatusBar
 from tui.app.surroundings import Surroundings
 from tui.blocks.clean import clean_line
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from tui.session.store import Homes
 
 
-class FileDialog(ModalScreen[Path | None]):
+class FileDialog(ClosedOnce[Path | None], ModalScreen[Path | None]):
     """Asks where a text goes and writes it; dismissed with the file, or with None.
 
     A file that is there already is replaced only by a second press.

@@ -10,12 +10,13 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from tui.app.closed_once import ClosedOnce
 from tui.app.status_bar import Piece, StatusBar
 from tui.app.surroundings import Surroundings
 from tui.blocks.text import Span
 
 
-class GotoDialog(ModalScreen[int | None]):
+class GotoDialog(ClosedOnce[int | None], ModalScreen[int | None]):
     """Asks for a seq number and is dismissed with it, or with None.
 
     Args:

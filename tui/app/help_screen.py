@@ -13,6 +13,7 @@ from textual.screen import ModalScreen
 from tui.app.actions import ACTIONS, TALKING, grouped, key_names
 from tui.app.block_model import OneBlock
 from tui.app.block_view import BlockView
+from tui.app.closed_once import ClosedOnce
 from tui.app.keymap import bind
 from tui.app.surroundings import Surroundings
 from tui.blocks.cells import cell_len, fit
@@ -121,7 +122,7 @@ def _column(sections: list[Section], width: int) -> list[Line]:
     return lines
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(ClosedOnce[None], ModalScreen[None]):
     """Every key, scrollable; closed by what opened it, by escape or by q.
 
     Args:

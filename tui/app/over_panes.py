@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias, cast
 
 from textual import on
-from textual.screen import Screen
 
 from tui.app.actions import ACTIONS
 from tui.app.block_view import BlockView
+from tui.app.closed_once import ClosedOnce
 from tui.app.status_bar import Piece, StatusBar
 from tui.app.surroundings import Surroundings
 from tui.app.view_jump import SessionView, ViewJump
@@ -27,7 +27,7 @@ FootKeys: TypeAlias = tuple[tuple[str, str], ...]
 """Actions and what the foot says of them; what comes first is the last to go where there is no room."""
 
 
-class OverPanes(Screen[ViewJump]):
+class OverPanes(ClosedOnce[ViewJump]):
     """A view of a session over its panes; closes with where to go.
 
     Args:

@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 
 from tui.app.actions import key_names
 from tui.app.block_view import BlockView
+from tui.app.closed_once import ClosedOnce
 from tui.app.keymap import bind
 from tui.app.pager_text import PagerText
 from tui.app.search_bar import SearchBar, search_keys
@@ -28,7 +29,7 @@ PAGER_ACTIONS = frozenset(
 )
 
 
-class Pager(ModalScreen[None]):
+class Pager(ClosedOnce[None], ModalScreen[None]):
     """Shows a text whole.
 
     Args:

@@ -17,6 +17,7 @@ from textual.screen import ModalScreen
 from textual.widgets import TextArea
 
 from tui.app.actions import ACTIONS
+from tui.app.closed_once import ClosedOnce
 from tui.app.conversation import Conversation
 from tui.app.file_dialog import FileDialog
 from tui.app.keymap import bind
@@ -49,7 +50,7 @@ class DraftDoors:
     """The newest of the session as text, for a model."""
 
 
-class RecoveryScreen(ModalScreen[Conversation | None]):
+class RecoveryScreen(ClosedOnce[Conversation | None], ModalScreen[Conversation | None]):
     """Edits a draft; closes with the session that was started from it, or with None.
 
     Args:
@@ -202,6 +203,9 @@ class RecoveryScreen(ModalScreen[Conversation | None]):
         if isinstance(started, str):
             self._tell(started)
         else:
+            # The help or the prompt for a file may lie over the draft by now.
+            while self in self.app.screen_stack and not self.is_active:  # pyright: ignore[reportUnknownMemberType]
+                await self.app.pop_screen()  # pyright: ignore[reportUnknownMemberType]
             self.dismiss(started)
 
     async def _improve(self, improvement: Improvement, signal: CancelSignal) -> None:
