@@ -193,3 +193,34 @@ async def test_help_and_palette_tell_the_keys_of_the_requests() -> None:
         text = driver.text()
         assert "Told as another kind of route" in text and "The body, or the three routes" in text
         assert "One request back" not in text
+
+
+async def test_a_fall_back_is_told_in_list_lens_difference_and_body(tmp_path: Path) -> None:
+    record = {"provider": "creek", "model": "minnow-2", "endpoint": "", "from": "in-history", "to": "none"}
+    record |= {"reason": "refused", "learnedAt": 1}
+    builder = log().turn().user("one").tools("peek").answer("a").end()
+    builder.turn().user("two").tools("peek", "poke").attempt(code="INVALID_REQUEST", status=400).answer("b")
+    builder.event("plugin:dsh-tui/tool-update-downgrade", record, ignorable=True).end()
+    builder.turn().user("three").tools("peek", "poke", "prod").answer("c").end()
+    async with session_app(builder.write(tmp_path)) as driver:
+        await driver.press("4", "g", "j", "j")
+        row = next(row for row in driver.rows() if row.startswith("▌"))
+        assert "fall-back to full definitions" in row and "tools changed" not in row
+        assert "The route refused tool changes" in driver.text()
+        assert "be read again." in driver.text()
+        await driver.press(">")
+        assert "0 of 4 messages are kept; the first difference is in: declarations." in driver.text()
+        assert "The route refused tool changes" in driver.text()
+        assert "added, removed" not in driver.text()
+        await driver.press("j")
+        assert "Tools were added, removed" in driver.text()
+        assert "The route refused" not in driver.text()
+
+
+async def test_an_approximate_request_says_why_in_every_tab(tmp_path: Path) -> None:
+    builder = log().turn().user("one").tools("peek").line(b"{broken").answer("a").end()
+    async with session_app(builder.write(tmp_path)) as driver:
+        await driver.press("4")
+        for _ in range(3):
+            assert "Approximate: records before it are damaged or missing." in driver.text()
+            await driver.press(">")

@@ -11,12 +11,13 @@ from tests.support.log_builder import LogBuilder, call, log, text, tool
 from tests.support.nodes import RECORDINGS, reading_of
 from tests.support.recorded_events import recorded_events
 from tui.llm.route import ToolUpdateMode
-from tui.llm.route_book import RouteBook
+from tui.llm.route_book import KnownRoute, RouteBook
 from tui.nodes.reading import Reading
 from tui.nodes.request_diff import Prefix, lenses, prefix_of
-from tui.nodes.request_projection import MODES, Sent, doubts, project, sent_as
+from tui.nodes.request_projection import MODES, Sent, doubts, project, project_sent, sent_as
 from tui.nodes.request_table import RequestTable
 from tui.nodes.requests import INSTRUCTION, RecordedRequest, Requests
+from tui.session.own_records import TOOL_UPDATE_DOWNGRADE
 from tui.session.surface import Surface, derive_messages
 from tui.session.tool_history import ToolHistoryFold
 
@@ -328,3 +329,59 @@ def test_prompts_gathered_on_a_route_without_tool_mode_make_the_others_approxima
     assert doubts(requests, project(last, None), Sent(None)) == ()
     assert doubts(requests, project(last, "in-history"), Sent(None)) == ("other-series",)
     assert doubts(requests, project(last, None), Sent("addition-only")) == ()
+
+
+def fallen_back(*, recorded: bool) -> LogBuilder:
+    """A tool comes, its change block is refused, and one more try follows at once."""
+    record = {"provider": "creek", "model": "minnow-2", "endpoint": "", "from": "in-history", "to": "none"}
+    record |= {"reason": "refused", "learnedAt": 1}
+    builder = log().turn().user("one").tools("peek").answer("a").end()
+    builder.turn().user("two").tools("peek", "poke").attempt(code="INVALID_REQUEST", status=400)
+    if recorded:
+        builder.answer("b").event(TOOL_UPDATE_DOWNGRADE, record, ignorable=True)
+    else:
+        builder.attempt(code="INVALID_REQUEST", status=400)
+    return builder.end().turn().user("three").answer("c").end()
+
+
+class InHistory(RouteBook):
+    """Knows every route as one that takes all tool changes."""
+
+    def route(self, provider: str, model: str) -> KnownRoute:
+        known = super().route(provider, model)
+        return KnownRoute(route=known.route.with_tool_update("in-history"), source="catalog")
+
+
+def test_a_prefix_that_a_fall_back_alone_broke_says_so(tmp_path: Path) -> None:
+    table = RequestTable(requests_of(fallen_back(recorded=True), tmp_path), InHistory())
+    rows = [table.row(n) for n in range(1, len(table) + 1)]
+    assert [row.mode for row in rows] == ["in-history", "in-history", None, None]
+    # No tool changed between the refused request and the next: the closed list has no nearer word.
+    assert rows[2].prefix == Prefix(0, "declarations", ("tools-changed",), "fallback", True)
+    assert rows[3].prefix == Prefix(4, None, ())
+    earlier, lens = table.compared(3)
+    assert earlier is not None and earlier.mode == "in-history"
+    assert (lens.prefix, lens.tokens.kept) == (rows[2].prefix, 0)
+    # Beside the same kind of route nothing was lost.
+    assert table.lenses(3)[None].prefix.broken_at is None
+
+
+def test_another_try_that_no_record_tells_of_is_approximate(tmp_path: Path) -> None:
+    requests = requests_of(fallen_back(recorded=False), tmp_path)
+    sent = [sent_as(InHistory(), request) for request in requests.walk()]
+    assert [each.mode for each in sent] == ["in-history", "in-history", None, "in-history"]
+    assert [each.source for each in sent] == ["catalog", "catalog", "assumed", "catalog"]
+    doubted = [
+        doubts(requests, project_sent(request, each), each)
+        for request, each in zip(requests.walk(), sent, strict=True)
+    ]
+    assert doubted == [(), (), ("another-try",), ()]
+    # As a kind of route that was chosen it is what it is.
+    assert doubts(requests, project(requests.request(3), "in-history"), sent[2]) == ()
+    prefix = RequestTable(requests, InHistory()).row(4).prefix
+    assert (prefix.switch, prefix.stands_for_switch) == ("again", True)
+
+
+def test_a_try_on_a_route_without_tool_mode_is_none(tmp_path: Path) -> None:
+    requests = requests_of(fallen_back(recorded=False), tmp_path)
+    assert not any(sent_as(RouteBook(), request).is_guess for request in requests.walk())

@@ -225,7 +225,10 @@ class RequestsScreen(OverPanes):
 
     def _lens(self, layout: Layout) -> list[Line]:
         table, n = self.table, self.number
-        row, found = table.row(n), table.lenses(n)
+        row = table.row(n)
+        # The column of its own route tells what was sent, which a fall-back may have changed in between.
+        found = dict(table.lenses(n))
+        found[row.mode] = table.compared(n)[1]
         before, now = table.pair(n)
         doubted: dict[ToolUpdateMode, Sequence[Doubt]] = {
             mode: doubts(table.requests, found[mode].projected, row.sent) for mode in MODES

@@ -12,12 +12,12 @@ from tui.blocks.text import EMPTY, Line, Span, line, to_ascii
 from tui.blocks.wording_requests import (
     causes_text,
     doubt_text,
-    fallback_sentence,
     kept_text,
     mode_name,
     mode_text,
     part_name,
     place_text,
+    switch_text,
 )
 from tui.blocks.wrap import wrap
 from tui.i18n import Translator
@@ -69,8 +69,8 @@ def lens_lines(
         rows += table(body, titles, layout.width, border="none")
         rows.append(EMPTY)
     rows += _provider(row, lenses, layout)
-    if row.prefix.fell_back:
-        rows += [EMPTY, *wrap([Span(fallback_sentence(tr), "warning")], layout.width)]
+    if switch := switch_text(tr, row.prefix, lenses[row.mode].tokens.lost):
+        rows += [EMPTY, *wrap([Span(switch, "warning")], layout.width)]
     if changes_tools:
         rows += [EMPTY, *_cost(row, lenses, layout)]
     rows += _notes(doubts, layout)

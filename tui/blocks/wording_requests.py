@@ -9,7 +9,7 @@ from tui.blocks.clean import clean_line
 from tui.i18n import N_, Translator
 from tui.llm.route import ToolUpdateMode
 from tui.llm.route_book import ModeSource
-from tui.nodes.request_diff import Cause, Part, Prefix
+from tui.nodes.request_diff import Cause, Part, Prefix, Switch
 from tui.nodes.request_projection import Doubt
 from tui.nodes.request_table import RequestRow
 from tui.nodes.requests import RequestPlace
@@ -35,6 +35,14 @@ _CAUSE_SENTENCES: Final[Mapping[Cause, str]] = {
     "surface": N_("A message in the history was replaced, as when a long tool result is shortened."),
     "compaction": N_("The history was condensed: a summary stands in the place of earlier messages."),
     "image-offload": N_("Images in the history are sent as a text that names them."),
+}
+_SWITCHES: Final[Mapping[Switch, str]] = {
+    "fallback": N_("fall-back to full definitions"),
+    "again": N_("tool changes sent again"),
+}
+_SWITCH_SENTENCES: Final[Mapping[Switch, str]] = {
+    "fallback": N_("The route refused tool changes, so all active tools are declared in full."),
+    "again": N_("The route is sent tool changes again, as it declares."),
 }
 _PARTS: Final[Mapping[Part, str]] = {
     "model": N_("the model"),
@@ -82,15 +90,29 @@ def cause_name(tr: Translator, cause: Cause) -> str:
 
 def cause_sentences(tr: Translator, prefix: Prefix) -> list[str]:
     """All causes explained, a sentence each."""
-    told = [] if prefix.only_fell_back else [tr.t(_CAUSE_SENTENCES[cause]) for cause in prefix.causes]
-    if prefix.fell_back:
-        told.append(fallback_sentence(tr))
+    told = [tr.t(_CAUSE_SENTENCES[cause]) for cause in _own_causes(prefix)]
+    if prefix.switch is not None:
+        told.append(tr.t(_SWITCH_SENTENCES[prefix.switch]))
     return told
 
 
-def fallback_sentence(tr: Translator) -> str:
-    """That a route is sent full definitions from here on."""
-    return tr.t("The route refuses tool changes: all active tools are declared in full from here on.")
+def _own_causes(prefix: Prefix) -> list[Cause]:
+    """The causes without the one that stands for a switch, which is told in its own words."""
+    left_out = "tools-changed" if prefix.stands_for_switch else None
+    return [cause for cause in prefix.causes if cause != left_out]
+
+
+def switch_text(tr: Translator, prefix: Prefix, lost: int) -> str:
+    """That a route is sent tool changes in another way, and what that costs; empty where it is not."""
+    if prefix.switch is None:
+        return ""
+    cost = tr.t("{n} tok", n=tr.compact(lost))
+    sentence = tr.t(_SWITCH_SENTENCES[prefix.switch])
+    return tr.t(
+        "{sentence} That makes about {tokens} of the request before be read again.",
+        sentence=sentence,
+        tokens=cost,
+    )
 
 
 def part_name(tr: Translator, part: Part) -> str:
@@ -105,9 +127,9 @@ def doubt_text(tr: Translator, doubt: Doubt) -> str:
 
 def causes_text(tr: Translator, prefix: Prefix) -> str:
     """All causes in a few words; empty where the request before is kept whole."""
-    told = [] if prefix.only_fell_back else [cause_name(tr, cause) for cause in prefix.causes]
-    if prefix.fell_back:
-        told.append(tr.t("fall-back to full definitions"))
+    told = [cause_name(tr, cause) for cause in _own_causes(prefix)]
+    if prefix.switch is not None:
+        told.append(tr.t(_SWITCHES[prefix.switch]))
     return tr.join(told)
 
 

@@ -29,6 +29,8 @@ Cause = Literal[
     "image-offload",
 ]
 Part = Literal["model", "declarations", "system", "messages"]
+Switch = Literal["fallback", "again"]
+"""To full definitions in place of tool changes that the route refused, or back to what it declares."""
 CAUSES: Final[tuple[Cause, ...]] = (
     "first",
     "model",
@@ -42,6 +44,9 @@ CAUSES: Final[tuple[Cause, ...]] = (
 )
 
 
+_OF_DECLARATIONS: Final = frozenset[Cause](("model", "tools-redefined", "tools-changed", "series"))
+
+
 @dataclass(frozen=True, slots=True)
 class Prefix:
     """What of the request before still stands at the beginning of a request."""
@@ -52,10 +57,10 @@ class Prefix:
     """The first part that differs; None where the request before is kept whole, and for the first one."""
     causes: tuple[Cause, ...]
     """Why it is not kept whole, in the order of `CAUSES`; empty where it is."""
-    fell_back: bool = False
-    """Full definitions take the place of tool changes that the route refused, which breaks it too."""
-    only_fell_back: bool = False
-    """Nothing else explains it; `causes` has the nearest that its closed list knows."""
+    switch: Switch | None = None
+    """The route is sent tool changes in another way than in the request before, which breaks it too."""
+    stands_for_switch: bool = False
+    """`tools-changed` among the causes means the switch: no tool changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,21 +88,25 @@ def prefix_of(requests: Requests, before: ProjectedRequest | None, now: Projecte
     if broken_at is None:
         return Prefix(kept, None, ())
     found = set[Cause](_causes(requests, before, now))
-    fell_back = falls_back(before, now)
-    is_unexplained = not found
+    switch = switch_of(before, now)
+    # The closed list has no word for a switch: declarations that differ by it alone are tools that changed.
+    is_declared = switch is not None and broken_at == "declarations"
+    is_unexplained = not found & _OF_DECLARATIONS if is_declared else not found
     if is_unexplained:
         # Nothing was recorded that explains it: what is left is what was done to the surface.
-        is_surface = broken_at == "messages" and not fell_back
-        found.add("surface" if is_surface else "tools-changed")
+        found.add("surface" if broken_at == "messages" and switch is None else "tools-changed")
     causes: tuple[Cause, ...] = tuple(cause for cause in CAUSES if cause in found)
-    return Prefix(kept, broken_at, causes, fell_back, only_fell_back=fell_back and is_unexplained)
+    return Prefix(kept, broken_at, causes, switch, switch is not None and is_unexplained)
 
 
-def falls_back(before: ProjectedRequest, now: ProjectedRequest) -> bool:
-    """Tell whether one route, which took tool changes in the request before, is sent full definitions."""
+def switch_of(before: ProjectedRequest, now: ProjectedRequest) -> Switch | None:
+    """Return how one route is sent tool changes otherwise than in the request before; None: the same way."""
     earlier, later = before.request, now.request
-    same = (earlier.provider, earlier.model) == (later.provider, later.model)
-    return same and before.mode is not None and now.mode is None
+    if (earlier.provider, earlier.model) != (later.provider, later.model) or before.mode == now.mode:
+        return None
+    if now.mode is None:
+        return "fallback"
+    return "again" if before.mode is None else None
 
 
 def tokens_of(before: ProjectedRequest | None, now: ProjectedRequest, prefix: Prefix) -> Tokens:
