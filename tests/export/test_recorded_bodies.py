@@ -144,3 +144,19 @@ def test_the_projection_is_printed_without_wire(shared: Path, capsys: pytest.Cap
     assert blocks["none"] == []
     assert blocks["addition-only"] == ["tool-addition"] * 12
     assert blocks["in-history"] == ["tool-addition"] * 12 + ["tool-removal"] * 3
+
+
+def test_a_bare_body_that_is_approximate_says_so_beside_it(
+    shared: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A summary's request has an instruction that no log holds."""
+    said = {True: 0, False: 0}
+    for sent in all_sent(shared):
+        if "compaction" not in sent.log.parts:
+            continue
+        assert main(["request", str(sent.log), str(sent.number), "--wire"]) == 0
+        told = capsys.readouterr()
+        assert json.loads(told.out)["messages"]
+        assert ("Approximate: the log does not hold the instruction" in told.err) is sent.is_compaction
+        said[sent.is_compaction] += 1
+    assert all(said.values())

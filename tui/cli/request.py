@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Final
 
+from tui.blocks.wording_requests import doubt_text
 from tui.cli.routes import route_book
-from tui.cli.run import OK, Refused, Run
+from tui.cli.run import OK, Refused, Run, complain
 from tui.cli.session_reading import found, read
 from tui.export.json_text import json_of, write_document
 from tui.export.output import utf8_writer
@@ -14,6 +15,7 @@ from tui.export.request_wire import body_of, shown_as
 from tui.export.requests_json import request_member
 from tui.export.session_facts import session_member
 from tui.llm.failure import LlmFailure
+from tui.nodes.request_projection import doubts
 from tui.nodes.requests import Requests
 
 NO_SUCH_REQUEST: Final = 3
@@ -49,4 +51,7 @@ def request(run: Run) -> int:
             "Request {number} has no form on this route: {reason}.", number=number, reason=failure.message
         )
         raise Refused(reason) from None
+    # A bare body has no place for it.
+    for doubt in doubts(requests, shown.projected, shown.sent):
+        complain(run.tr.t("Approximate: {reason}.", reason=doubt_text(run.tr, doubt)))
     return OK
