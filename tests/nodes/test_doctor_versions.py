@@ -128,3 +128,25 @@ def test_the_block_fits_every_width(shared: Path, tr: object, width: int) -> Non
         found = examine(Reading.open(path).read_all())
         rows = doctor_lines(found, Layout(width=width, tr=tr, expanded=True, full=True))  # type: ignore[arg-type]
         assert all(row.cells <= width for row in rows)
+
+
+def test_what_the_settings_file_says_of_the_route_is_told_apart(tmp_path: Path) -> None:
+    from tui.llm.credentials import Credential
+    from tui.llm.deepseek import DeepSeekAdapter, DeepSeekConnection
+    from tui.llm.providers import Providers
+    from tui.llm.route import deepseek_model
+    from tui.llm.route_book import RouteBook
+
+    connection = DeepSeekConnection(
+        provider=PROVIDER,
+        base_url="http://127.0.0.1:9/anthropic",
+        credential=Credential(env="CREEK_KEY", environ={}),
+        models={MODEL: deepseek_model(MODEL)},
+    )
+    book = RouteBook(Providers([DeepSeekAdapter(connection)]))
+    reading = log().turn().user("go").tools("peek").answer("fine").end().read(tmp_path)
+    found = examine(reading, book)
+    assert "http://127.0.0.1:9/" in versions_copy(found, EN)
+    assert "(by the settings file here)" in versions_copy(found, EN)
+    assert "endpoint" not in found.versions.not_told
+    assert "endpoint" in examine(reading).versions.not_told

@@ -10,10 +10,10 @@ from typing import Final, Literal, TypeAlias
 
 from textual import on
 from textual.app import ComposeResult
-from textual.screen import Screen
 
 from tui.app.actions import key_names
 from tui.app.block_view import BlockView
+from tui.app.closed_once import ClosedOnce
 from tui.app.doctor_model import NOTE, DoctorModel, Note
 from tui.app.keymap import bind
 from tui.app.status_bar import Piece, StatusBar
@@ -21,6 +21,7 @@ from tui.app.surroundings import Surroundings
 from tui.blocks.clean import clean_line
 from tui.blocks.text import Span
 from tui.i18n import Translator
+from tui.llm.route_book import RouteBook
 from tui.loop.verification import Verification, Verified, Verifier, question, sentences
 from tui.nodes.doctor import Examination, Examiner
 from tui.nodes.reading import Reading
@@ -34,9 +35,11 @@ _SLICE_S: Final = 0.02
 Phase: TypeAlias = Literal["", "preparing", "asking", "running"]
 
 
-async def examined(reading: Reading, say: Callable[[str], None], tr: Translator) -> Examination:
+async def examined(
+    reading: Reading, book: RouteBook, say: Callable[[str], None], tr: Translator
+) -> Examination:
     """Examine a session in slices, so that keys are heard meanwhile; a long one says that it is looked at."""
-    examiner = Examiner(reading)
+    examiner = Examiner(reading, book)
     while not examiner.step(_SLICE_S):
         say(tr.t("Examining the session …"))
         await sleep(0)
@@ -44,7 +47,7 @@ async def examined(reading: Reading, say: Callable[[str], None], tr: Translator)
     return examiner.result()
 
 
-class DoctorScreen(Screen[int | None]):
+class DoctorScreen(ClosedOnce[int | None]):
     """The findings; closes with the seq to go to, or with None.
 
     Args:

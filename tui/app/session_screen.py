@@ -312,8 +312,8 @@ class SessionScreen(LinkedPanes):
     async def _examine(self, *, verifies: bool) -> None:
         from tui.app.doctor_screen import DoctorScreen, examined
 
-        found = await examined(self.whole, self.say, self.surroundings.tr)
         title, app = self.whole.title or self.whole.log.header.id, self.dsh_app
+        found = await examined(self.whole, app.routes, self.say, self.surroundings.tr)
         screen = DoctorScreen(
             self.surroundings,
             title,

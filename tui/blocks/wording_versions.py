@@ -153,6 +153,8 @@ def _endpoint(tr: Translator, versions: Versions) -> str:
         return tr.t("{url} (by a record of dsh-tui)", url=clean_line(route.endpoint))
     if versions.endpoints:
         return tr.t("the home sets {endpoints}", endpoints=_many(tr, map(_set, versions.endpoints)))
+    if versions.configured:
+        return tr.t("{url} (by the settings file here)", url=clean_line(versions.configured))
     return not_told(tr)
 
 

@@ -9,6 +9,7 @@ from typing import Final
 from tui.blocks.doctor_layout import doctor_lines
 from tui.blocks.layout import Layout
 from tui.blocks.text import plain
+from tui.cli.routes import route_book
 from tui.cli.run import OK, Run, complain, is_terminal, say
 from tui.cli.session_reading import found, read
 from tui.export.doctor_json import chain_entries, finding_entries, route_member, versions_member
@@ -29,7 +30,7 @@ def doctor(run: Run) -> int:
     """
     session, _ = found(run)
     reading = read(session, run)
-    examined = examine(reading)
+    examined = examine(reading, route_book(run))
     if run.options.get("json"):
         head = {
             "session": session_member(reading),

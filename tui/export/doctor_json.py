@@ -48,6 +48,7 @@ def versions_member(found: Examination) -> dict[str, Any]:
             for entry in versions.routes
         ],
         endpoint=route.endpoint if route is not None else "",
+        configured_endpoint=versions.configured,
         adapter=versions.adapter,
         uploads=versions.uploads,
         search_endpoint=versions.search_endpoint,

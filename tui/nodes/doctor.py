@@ -14,9 +14,10 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from tui.llm.route_book import RouteBook
 from tui.nodes.doctor_calls import Calls
 from tui.nodes.doctor_failures import Cause, FailedAttempt, FailedTurn, FailureFold
-from tui.nodes.doctor_home import read_home
+from tui.nodes.doctor_home import read_home, shown_address
 from tui.nodes.doctor_versions import Versions, VersionsFold
 from tui.nodes.reading import Reading
 from tui.session.damage import Damage
@@ -93,20 +94,26 @@ class Examination(msgspec.Struct, frozen=True, kw_only=True):
     versions: Versions
 
 
-def examine(reading: Reading) -> Examination:
+def examine(reading: Reading, book: RouteBook | None = None) -> Examination:
     """Return what is wrong with a session that was read to its end; the log is read once more."""
-    examiner = Examiner(reading)
+    examiner = Examiner(reading, book)
     while not examiner.step(60.0):
         pass
     return examiner.result()
 
 
 class Examiner:
-    """An examination that can be done in slices; `result` once `step` has said that it is done."""
+    """An examination that can be done in slices; `result` once `step` has said that it is done.
 
-    def __init__(self, reading: Reading) -> None:
+    Args:
+        reading: the session, read to its end.
+        book: what is known of routes here; None: the built-in catalogue alone.
+    """
+
+    def __init__(self, reading: Reading, book: RouteBook | None = None) -> None:
         self._reading = reading
-        self._failures = FailureFold(self._lookup)
+        self._book = book or RouteBook()
+        self._failures = FailureFold(self._lookup, self._book)
         self._calls = Calls()
         self._versions = VersionsFold()
         self._rules = _Rules(reading)
@@ -141,7 +148,10 @@ class Examiner:
             findings=tuple(findings),
             chain=tuple(failures.turns),
             versions=self._versions.versions(
-                reading, read_home(reading.log.path), downgraded_seq=failures.downgraded.get(route)
+                reading,
+                read_home(reading.log.path),
+                downgraded_seq=failures.downgraded.get(route),
+                configured=shown_address(self._book.route(*route).route.endpoint),
             ),
         )
 

@@ -15,6 +15,7 @@ import msgspec
 from tui.llm.errors import ErrorFacts, classify
 from tui.llm.projection import Projection, declares_only_deferred, project_tool_updates
 from tui.llm.route import CATALOGUE, ToolUpdateMode
+from tui.llm.route_book import RouteBook
 from tui.llm.wire_places import ErrorPath, error_path, source_of, wire_messages
 from tui.nodes.masking import masked
 from tui.session.events import Event
@@ -129,7 +130,7 @@ class FailedTurn(msgspec.Struct, kw_only=True):
 class FailureFold:
     """Folds whole events in file order; `lookup` gives an event by its seq."""
 
-    def __init__(self, lookup: Callable[[int], Event]) -> None:
+    def __init__(self, lookup: Callable[[int], Event], book: RouteBook) -> None:
         self.turns: list[FailedTurn] = []
         self.last_success = -1
         """Seq of the latest answer."""
@@ -143,6 +144,7 @@ class FailureFold:
         self.orphans: list[int] = []
         """Likewise the seqs of messages whose calls have no result."""
         self._lookup = lookup
+        self._book = book
         self._surface = Surface()
         self._history = ToolHistoryFold()
         self._header: RequestHeader | None = None
@@ -392,8 +394,9 @@ class FailureFold:
         """The update modes to try, the likeliest first; the log does not record the one in force."""
         if self._header is None:
             return ["addition-only", "in-history"]
-        model = CATALOGUE.get(self._header.model)
-        likely = model.tool_update if model is not None else "addition-only"
+        known = self._book.route(self._header.provider, self._header.model)
+        is_known = known.source != "assumed" or self._header.model in CATALOGUE
+        likely: ToolUpdateMode = known.mode if is_known else "addition-only"
         if (self._header.provider, self._header.model) in self.downgraded:
             likely = None
         if likely is None and not says_updates:

@@ -65,6 +65,8 @@ class Versions(msgspec.Struct, frozen=True, kw_only=True):
     wrote_here: bool = False
     """Whether dsh-tui itself left records in the log."""
     home: Home | None = None
+    configured: str = ""
+    """The endpoint that the settings file here has for the latest route, without credentials and query."""
 
     @property
     def route(self) -> Route | None:
@@ -87,7 +89,7 @@ class Versions(msgspec.Struct, frozen=True, kw_only=True):
         if not any(profile.has_manifest for profile in profiles) and not self.plugin_records:
             missing.append("plugins")
         route = self.route
-        if (route is None or not route.endpoint) and not self.endpoints:
+        if (route is None or not route.endpoint) and not self.endpoints and not self.configured:
             missing.append("endpoint")
         return tuple(missing)
 
@@ -136,7 +138,9 @@ class VersionsFold:
             case _:
                 pass
 
-    def versions(self, reading: Reading, home: Home | None, *, downgraded_seq: int | None) -> Versions:
+    def versions(
+        self, reading: Reading, home: Home | None, *, downgraded_seq: int | None, configured: str
+    ) -> Versions:
         """Return what was found in a log that was read to its end."""
         header, active = reading.log.header, reading.tools.active_names()
         servers = dict.fromkeys(tool_name(name).server for name in active)
@@ -165,6 +169,7 @@ class VersionsFold:
             plugin_records=tuple(self._plugins),
             wrote_here=self._wrote_here,
             home=home,
+            configured=configured,
         )
 
     def _header(self, header: dict[str, Any]) -> None:
