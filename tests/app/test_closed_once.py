@@ -7,9 +7,11 @@ from textual.screen import ModalScreen, Screen
 
 from tests.support.app_driver import recording, session_app
 from tui.app.closed_once import ClosedOnce
+from tui.app.doctor_screen import DoctorScreen
 from tui.app.file_dialog import FileDialog
 from tui.app.goto_dialog import GotoDialog
 from tui.app.help_screen import HelpScreen
+from tui.app.model_picker import ModelPicker
 from tui.app.over_panes import OverPanes
 from tui.app.pager import Pager
 from tui.app.recovery_screen import RecoveryScreen
@@ -19,7 +21,10 @@ class Over(ClosedOnce[int], ModalScreen[int]):
     """Any screen over another."""
 
 
-@pytest.mark.parametrize("screen", [FileDialog, GotoDialog, HelpScreen, OverPanes, Pager, RecoveryScreen])
+@pytest.mark.parametrize(
+    "screen",
+    [DoctorScreen, FileDialog, GotoDialog, HelpScreen, ModelPicker, OverPanes, Pager, RecoveryScreen],
+)
 def test_every_screen_over_another_is_closed_once(screen: type[Screen[object]]) -> None:
     assert issubclass(screen, ClosedOnce)
 

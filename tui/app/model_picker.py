@@ -14,13 +14,14 @@ from textual.widgets import Input
 from tui.app.actions import key_names
 from tui.app.block_model import OneBlock
 from tui.app.block_view import BlockView
+from tui.app.closed_once import ClosedOnce
 from tui.app.model_choices import Choice, ModelList
 from tui.app.status_bar import Piece, StatusBar
 from tui.app.surroundings import Surroundings
 from tui.blocks.text import Span
 
 
-class ModelPicker(ModalScreen[Choice | None]):
+class ModelPicker(ClosedOnce[Choice | None], ModalScreen[Choice | None]):
     """Asks which model comes next and is dismissed with it, or with None.
 
     Args:
