@@ -57,10 +57,10 @@ def told_at_the_start(tr: Translator, agent: Agent) -> str:
         return ""
     waiting = agent.tools.waiting(agent)
     if not waiting:
-        return tr.t("The tools of this session are held as they were; /hold lets changes in again.")
+        return tr.t("The tools are still held; /hold lets changes in again.")
     return tr.n(
-        "The tools of this session are held as they were; {n} change waits: {changes}; /hold lets it in.",
-        "The tools of this session are held as they were; {n} changes wait: {changes}; /hold lets them in.",
+        "The tools are still held; {n} change waits: {changes}; /hold lets it in.",
+        "The tools are still held; {n} changes wait: {changes}; /hold lets them in.",
         len(waiting),
         changes=told_changes(tr, waiting),
     )
