@@ -15,7 +15,10 @@ import pytest
 from tests.support.fake_provider import FakeProvider, Reply, Seen, answer, refusal
 from tui.cli import main
 from tui.config import load_config
+from tui.llm.failure import LlmFailure
+from tui.llm.learned import LearnedModes, Refusal, cache_path
 from tui.llm.providers import configured_providers
+from tui.llm.request import CallConfig
 
 KEY = "sk-a-key-of-nobody-77"
 
@@ -140,6 +143,23 @@ async def test_what_is_configured_so_already_is_said_so(run: Any) -> None:
         done = await run(provider, "--yes")
     assert done.lines["providers"]["creek"]["models"][0]["tool_update"] == "in-history"
     assert "known already" in done.out
+
+
+async def test_what_sessions_learned_of_the_route_is_told_beside_a_better_finding(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    async with FakeProvider(refusing()) as provider:
+        assert "/tool-updates reset" not in (await run(provider, "--yes")).out
+        learned = LearnedModes(cache_path(tmp_path / "own"))
+        config = load_config(tmp_path / "config.toml", {})
+        providers = configured_providers(config, tmp_path / "config.toml", {})
+        route = providers.prepare(CallConfig(provider="creek", model="minnow-2")).route
+        failure = LlmFailure("tool_addition", "INVALID_REQUEST", status=400)
+        learned.learn(route, Refusal(failure=failure, strong=True))
+        assert "/tool-updates reset" in (await run(provider, "--yes")).out
+        # Of another model of the route nothing was learned.
+        assert "/tool-updates reset" not in (await run(provider, "--yes", "--model", "minnow-3")).out
 
 
 async def test_without_a_terminal_and_without_yes_nothing_is_sent(run: Any) -> None:

@@ -13,7 +13,9 @@ from tui.blocks.clean import clean_line
 from tui.cli.run import NO_PROVIDER, OK, WRONG_CALL, Refused, Run, is_terminal, say
 from tui.i18n import N_, Translator
 from tui.llm.deepseek import DeepSeekAdapter, DeepSeekConnection
+from tui.llm.learned import LearnedModes, cache_path
 from tui.llm.providers import KEY_VARIABLE, Providers, configured_providers
+from tui.llm.request import CallConfig
 from tui.llm.route import ModelEntry, is_official
 from tui.llm.route_check import MAX_TOKENS, MOST_REQUESTS, Answered, Feature, Finding, ask_route, finding_of
 from tui.session.cancel import CancelSignal
@@ -55,6 +57,8 @@ def route_check(run: Run) -> int:
         say(run.tr.t("That decides nothing about the route; no setting is suggested.") + "\n")
         return UNDECIDED
     _tell_finding(run, adapter.connection, model, entry, finding)
+    if finding.tool_update is not None:
+        _tell_what_was_learned(run, adapter, model)
     return OK
 
 
@@ -148,6 +152,21 @@ def _tell_finding(
     note = tr.t("Accepted means that it was answered, not that the model heeds it.")
     lines = setting_lines(connection, model, finding, is_listed=connection.provider in run.config.providers)
     say("\n".join((note, told, "", *lines)) + "\n")
+
+
+def _tell_what_was_learned(run: Run, adapter: DeepSeekAdapter, model: str) -> None:
+    """Say it where sessions go on sending full definitions, because the route once refused tool changes."""
+    learned = LearnedModes(cache_path(run.settings.homes.own))
+    route = adapter.prepare(CallConfig(provider=adapter.provider, model=model, reasoning_effort="off")).route
+    if learned.entry(route) is not None:
+        say(
+            "\n"
+            + run.tr.t(
+                "Sessions send this route full definitions for now, because it refused tool changes not long "
+                "ago; `/tool-updates reset` in a session tries again."
+            )
+            + "\n"
+        )
 
 
 def setting_lines(
