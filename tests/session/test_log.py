@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from tests.support.log_builder import log
 from tui.session.events import DAMAGE_TYPE
-from tui.session.log import SessionLog
+from tui.session.log import RowIndex, SessionLog
 from tui.session.reader import read_log
 
 
@@ -75,3 +78,21 @@ def test_a_file_that_was_written_anew_since_is_not_taken_for_the_old_one(tmp_pat
     size = path.stat().st_size
     path.write_bytes(b'{"type":"plan/mode","seq":0}'.ljust(size, b" "))
     assert opened.event(2).type == DAMAGE_TYPE
+
+
+@given(st.lists(st.tuples(st.sampled_from([0, 0, 0, -3, 5, 2**33]), st.integers(0, 70_000)), max_size=200))
+def test_each_row_has_its_own_length_wherever_lines_lie(rows: list[tuple[int, int]]) -> None:
+    index, offset = RowIndex(), 150
+    expected: list[tuple[int, int]] = []
+    for number, (gap, length) in enumerate(rows):
+        offset = max(0, offset + gap)
+        expected.append((offset, length))
+        if number % 3:
+            index.append(0, number, number, offset, length)
+        else:
+            index.extend([0], [number], offset, [length])
+        offset += length + 1
+        if number % 70 == 0:
+            index.settle()
+    assert [(index.offsets[row], index.length(row)) for row in range(len(index))] == expected
+    assert list(index.times) == list(range(len(rows)))

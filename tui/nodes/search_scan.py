@@ -38,9 +38,9 @@ def rows_with(log: SessionLog, first: int, end: int, word: str) -> Iterator[int]
     if not core:
         yield from range(first, end)
         return
-    offsets, lengths = log.index.offsets, log.index.lengths
+    offsets = log.index.offsets
     start = offsets[first]
-    data = log.source.read(start, max(start, offsets[end - 1] + lengths[end - 1]))
+    data = log.source.read(start, max(start, offsets[end - 1] + log.length(end - 1)))
     text = data.decode("utf-8", "replace")
     lines = _lines_with(text.casefold(), core)
     if "\\u" in text and _ESCAPE.search(text) is not None:

@@ -1,7 +1,7 @@
 """One session log: an index of its rows, and decoding of a row when somebody looks at it.
 
-The index costs 21 bytes a row; payloads are not held. `reader` fills it. What could not be read is a row of
-its own and an entry in `damage` (spec session-format §2.5; where dsh refuses we show).
+The index costs about 6 bytes a row; payloads are not held. `reader` fills it. What could not be read is a
+row of its own and an entry in `damage` (spec session-format §2.5; where dsh refuses we show).
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
 from pathlib import Path
 
+from tui.session.columns import PackedColumn
 from tui.session.damage import Damage
 from tui.session.events import DAMAGE_TYPE, Event, event_of
 from tui.session.log_header import LogHeader
@@ -31,9 +33,8 @@ class RowIndex:
 
     def __init__(self) -> None:
         self.types = bytearray()
-        self.times = array("q")
-        self.offsets = array("q")
-        self.lengths = array("I")
+        self.times = PackedColumn()
+        self.offsets = PackedColumn()
         self.seqs: array[int] | None = None
         """Only for logs whose numbers are not consecutive; else `base_seq` + row. A row without a number
         repeats the one before it, so that numbers ascend within a run."""
@@ -43,20 +44,50 @@ class RowIndex:
         self.unknown: dict[int, UnknownRecord] = {}
         self.damaged: dict[int, int] = {}
         """Row to position in the log's damage list."""
+        self._end = 0
+        """Where the line after the newest row's begins, if nothing stands between."""
+        self._lengths: dict[int, int] = {}
+        """Of rows whose line does not end where the next one begins."""
 
     def __len__(self) -> int:
         return len(self.types)
 
+    def length(self, row: int) -> int:
+        """Bytes of a row's line."""
+        if self._lengths and row in self._lengths:
+            return self._lengths[row]
+        after = row + 1
+        return (self.offsets[after] if after < len(self.types) else self._end) - self.offsets[row] - 1
+
     def append(self, code: int, seq: int, time: int, offset: int, length: int) -> int:
         """Enter a row; returns its position."""
         row = len(self.types)
+        if row and offset != self._end:
+            self._lengths[row - 1] = self.length(row - 1)
         self.types.append(code)
         self.times.append(time)
         self.offsets.append(offset)
-        self.lengths.append(length)
+        self._end = offset + length + 1
         if self.seqs is not None:
             self.number(seq)
         return row
+
+    def extend(self, codes: Iterable[int], times: Iterable[int], offset: int, lengths: Iterable[int]) -> int:
+        """Enter rows whose lines and numbers follow each other; returns where the line after them begins."""
+        row = len(self.types)
+        if row and offset != self._end:
+            self._lengths[row - 1] = self.length(row - 1)
+        begins = list(accumulate([length + 1 for length in lengths], initial=offset))
+        self._end = begins.pop()
+        self.types.extend(codes)
+        self.times.extend(times)
+        self.offsets.extend(begins)
+        return self._end
+
+    def settle(self) -> None:
+        """Pack what was entered."""
+        self.times.settle()
+        self.offsets.settle()
 
     def number(self, seq: int) -> None:
         """Enter the number of the newest row, -1 for none, in a log that keeps numbers."""
@@ -123,7 +154,7 @@ class SessionLog:
 
     def length(self, row: int) -> int:
         """Bytes of the row's line."""
-        return self.index.lengths[row]
+        return self.index.length(row)
 
     def unknown(self, row: int) -> UnknownRecord | None:
         return self.index.unknown.get(row)
@@ -199,8 +230,8 @@ class SessionLog:
 
     def raw(self, row: int) -> bytes:
         """The row's own bytes; empty for a fault that has no line, shorter if the file shrank meanwhile."""
-        start = self.index.offsets[row]
-        return self.source.read(start, start + self.index.lengths[row]) if self.index.lengths[row] else b""
+        start, length = self.index.offsets[row], self.index.length(row)
+        return self.source.read(start, start + length) if length else b""
 
     def event(self, row: int) -> Event:
         """The row decoded whole; type `DAMAGE_TYPE` where it cannot be (any more)."""
@@ -210,12 +241,12 @@ class SessionLog:
             return cached
         event = self._decode(row)
         self._cache[row] = event
-        self._cached_bytes += self.index.lengths[row]
+        self._cached_bytes += self.index.length(row)
         while len(self._cache) > _CACHED_EVENTS or (
             self._cached_bytes > _CACHED_BYTES and len(self._cache) > 1
         ):
             dropped, _ = self._cache.popitem(last=False)
-            self._cached_bytes -= self.index.lengths[dropped]
+            self._cached_bytes -= self.index.length(dropped)
         return event
 
     def _decode(self, row: int) -> Event:

@@ -98,6 +98,7 @@ class LogReader:
 
     def _refill(self) -> bool:
         """Split the next chunk into lines; False at the end."""
+        self._log.index.settle()
         chunk = next(self._chunks, None)
         self._report_faults()
         if chunk is None:
@@ -120,37 +121,63 @@ class LogReader:
         return True
 
     def _feed(self, count: int) -> None:
-        index, handlers = self._log.index, self._handlers
-        types, times, offsets, lengths = index.types, index.times, index.offsets, index.lengths
-        offset, row = self._offset, len(types)
         lines = self._lines[self._next_line : self._next_line + count]
         self._next_line += len(lines)
-        for line in lines:
-            length = len(line)
+        while lines:
+            records: list[Any] = []
+            refused = False
             try:
-                record = decode_record(line)
+                # What was decoded before a line that is refused stays in the list.
+                records.extend(map(decode_record, lines))
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                row = self._irregular(line, offset)
-            else:
-                if record.seq != self._expected:
-                    row = self._out_of_sequence(record.seq, offset)
-                self._expected = record.seq + 1
-                code: int = record.code
-                types.append(code)
-                times.append(record.time)
-                offsets.append(offset)
-                lengths.append(length)
-                if index.seqs is not None:
-                    index.number(record.seq)
-                for handler in handlers[code]:
-                    handler(row, record)
-                row += 1
-            offset += length + 1
-            self._line_number += 1
-        self._offset = offset
+                refused = True
+            self._enter(records, lines)
+            if not refused:
+                return
+            line = lines[len(records)]
+            self._irregular(line, self._offset)
+            self._pass(line)
+            lines = lines[len(records) + 1 :]
 
-    def _irregular(self, line: bytes, offset: int) -> int:
-        """Enter a line that the fast decoder refused; returns the row of the line after it."""
+    def _enter(self, records: list[Any], lines: list[bytes]) -> None:
+        """Enter the records of the first lines, and hand them on."""
+        if not records:
+            return
+        index, handlers, count = self._log.index, self._handlers, len(records)
+        row, expected = len(index), self._expected
+        seqs = [record.seq for record in records]
+        if index.seqs is not None or seqs != list(range(expected, expected + count)):
+            for record, line in zip(records, lines, strict=False):
+                self._enter_one(record, line)
+            return
+        codes: list[int] = [record.code for record in records]
+        lengths = map(len, lines if count == len(lines) else lines[:count])
+        self._offset = index.extend(codes, [record.time for record in records], self._offset, lengths)
+        self._expected += count
+        self._line_number += count
+        for record, code in zip(records, codes, strict=True):
+            for handler in handlers[code]:
+                handler(row, record)
+            row += 1
+
+    def _enter_one(self, record: Any, line: bytes) -> None:
+        index, offset = self._log.index, self._offset
+        if record.seq != self._expected:
+            self._out_of_sequence(record.seq, offset)
+        self._expected = record.seq + 1
+        code: int = record.code
+        row = index.append(code, record.seq, record.time, offset, len(line))
+        for handler in self._handlers[code]:
+            handler(row, record)
+        self._pass(line)
+
+    def _pass(self, line: bytes) -> None:
+        """A line is done with."""
+        self._offset += len(line) + 1
+        self._line_number += 1
+
+    def _irregular(self, line: bytes, offset: int) -> None:
+        """Enter a line that the fast decoder refused."""
         index, sink = self._log.index, self._sink
         try:
             record, problem = record_of(line)
@@ -159,7 +186,7 @@ class LogReader:
             self._fault_row("bad-row", offset, reason, len(line), {})
             # The line may have been an event or not: the next number may be this one's or the one after.
             self._slack = 1
-            return len(index)
+            return
         if record.seq != self._expected:
             self._out_of_sequence(record.seq, offset)
         self._expected = record.seq + 1
@@ -185,20 +212,19 @@ class LogReader:
             code: int = record.code
             for handler in self._handlers[code]:
                 handler(row, record)
-        return len(index)
 
-    def _out_of_sequence(self, seq: int, offset: int) -> int:
-        """Take note of a number that is not the next one; returns the row of the event that carries it."""
+    def _out_of_sequence(self, seq: int, offset: int) -> None:
+        """Take note of a number that is not the next one."""
         index, expected = self._log.index, self._expected
         if expected < 0:
             # The first event of a tail: its number is whatever it is.
             index.base_seq = seq - len(index)
-            return len(index)
+            return
         explained = 0 < seq - expected <= self._slack
         self._slack = 0
         index.number_rows()
         if explained:
-            return len(index)
+            return
         previous = expected - 1
         if seq > expected:
             code, reason = "seq-hole", f"event {seq} follows {previous}: {seq - expected} numbers are missing"
@@ -207,7 +233,6 @@ class LogReader:
         else:
             code, reason = "seq-rewind", f"event {seq} follows {previous}: the numbers run back"
         self._fault_row(code, offset, reason, 0, {"expected": expected, "found": seq, "previous": previous})
-        return len(index)
 
     def _report_faults(self) -> None:
         faults = self._log.source.faults
