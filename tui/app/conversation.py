@@ -10,6 +10,7 @@ from tui.i18n import Translator
 from tui.llm.providers import Providers
 from tui.loop.agent import Agent
 from tui.loop.fresh_start import FirstCheck, FreshStart
+from tui.nodes.live import LiveReading
 from tui.session.writer import SessionWriter, now_ms
 from tui.tools.approval import ApprovalService
 
@@ -43,6 +44,8 @@ class Conversation:
     """A prompt that is sent as soon as the session is shown."""
     first_check: FirstCheck | None = None
     """What a session that goes on from a summary owes before anything may write or run."""
+    reading: LiveReading | None = None
+    """What the log holds, if it was read before the screen; else the screen reads it."""
     now_ms: Callable[[], int] = now_ms
     """The clock of what is counted on the screen."""
     notices: list[str] = field(default_factory=list[str])

@@ -66,7 +66,9 @@ class LiveScreen(SessionScreen):
 
     def __init__(self, conversation: Conversation, surroundings: Surroundings) -> None:
         writer = conversation.writer
-        self.live = LiveReading.of(writer.header, writer.path, writer.events)
+        self.live = conversation.reading or LiveReading.of(writer.header, writer.path, writer.events)
+        self.live.take_new(writer.events)
+        self.live.catch_up()
         self.feed = LiveFeed(self.live, self._beat)
         super().__init__(self.live, None, surroundings)
         self._progress = None

@@ -6,13 +6,20 @@ import asyncio
 import sys
 import tempfile
 from pathlib import Path
+from typing import Final
 
 from tui.app.conversation import Conversation
 from tui.cli.fresh_start import starter, summary_in, tell_how_to_resume
+from tui.cli.progress import Progress
 from tui.cli.run import OK, WRONG_CALL, Refused, Run
 from tui.cli.scenes import PACE_SECONDS, Scene, scenes
 from tui.cli.talking import open_conversation, open_scene
+from tui.nodes.live import LiveReading
+from tui.session.progress import part
 from tui.tools.approval import HeadlessAnswerer
+
+_PICKED_UP: Final = 0.65
+"""Share of the time to the screen that picking up a stored session takes; then it is read for the panes."""
 
 
 def chat(run: Run) -> int:
@@ -31,14 +38,22 @@ async def _chat(run: Run) -> int:
         raise Refused(
             run.tr.t("A session is resumed or started from a summary, not both."), status=WRONG_CALL
         )
-    conversation = await open_conversation(
-        run,
-        provider=options.get("provider"),
-        model=options.get("model"),
-        resume=options.get("resume"),
-        cwd=options.get("cwd"),
-        fresh=summary_in(run, source) if source is not None else None,
-    )
+    with Progress(run.tr) as progress:
+        conversation = await open_conversation(
+            run,
+            provider=options.get("provider"),
+            model=options.get("model"),
+            resume=options.get("resume"),
+            cwd=options.get("cwd"),
+            fresh=summary_in(run, source) if source is not None else None,
+            told=part(progress.tell, 0.0, _PICKED_UP),
+        )
+        writer, told = conversation.writer, part(progress.tell, _PICKED_UP, 1.0)
+        try:
+            conversation.reading = LiveReading.of(writer.header, writer.path, writer.events, told=told)
+        except BaseException:
+            await conversation.close()
+            raise
     status = await _on_screen(run, conversation)
     tell_how_to_resume(run, conversation)
     return status

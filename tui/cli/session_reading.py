@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from time import monotonic
-
-from tui.cli.run import Run, complain, is_terminal
+from tui.cli.progress import Progress
+from tui.cli.run import Run, complain
 from tui.nodes.reading import Reading
 from tui.session.store import ResolvedSession, resolve_address
 
 _SLICE = 0.1
-_QUIET = 0.4
-"""Seconds of reading without a sign."""
 
 
 def found(run: Run) -> tuple[ResolvedSession, int | None]:
@@ -24,15 +20,9 @@ def found(run: Run) -> tuple[ResolvedSession, int | None]:
 def read(session: ResolvedSession, run: Run) -> Reading:
     """Return the session read to its end; how far it is stands on a terminal's standard error meanwhile."""
     reading = Reading.open(session.path)
-    started = monotonic()
-    shown = ""
-    while not reading.step(_SLICE):
-        if monotonic() - started > _QUIET and is_terminal(sys.stderr):
-            shown = run.tr.t("reading {share}", share=run.tr.percent(reading.progress))
-            sys.stderr.write(f"\r{shown}")
-            sys.stderr.flush()
-    if shown:
-        sys.stderr.write("\r" + " " * (2 * len(shown)) + "\r")
+    with Progress(run.tr) as progress:
+        while not reading.step(_SLICE):
+            progress.tell(reading.progress)
     return reading
 
 

@@ -10,7 +10,8 @@ from typing import Any
 from tui.blocks.cells import cell_len, fit
 from tui.blocks.clean import clean_line
 from tui.blocks.wording_library import state_text
-from tui.cli.run import OK, Run, is_terminal, say
+from tui.cli.progress import Progress
+from tui.cli.run import OK, Run, say
 from tui.export.json_text import present, write_document
 from tui.export.output import utf8_writer
 from tui.i18n import Translator
@@ -75,17 +76,10 @@ def _filled(run: Run) -> list[LibraryRow]:
     """Every row with what its whole log tells."""
     quick = list(scan(run.settings.homes))
     rows: list[LibraryRow] = []
-    shows_progress = is_terminal(sys.stderr)
-    started = time.monotonic()
-    shown = ""
-    for row in quick:
-        rows.append(fill(row))
-        if shows_progress and time.monotonic() - started > 0.4:
-            shown = run.tr.t("reading {share}", share=run.tr.percent(len(rows) / len(quick)))
-            sys.stderr.write(f"\r{shown}")
-            sys.stderr.flush()
-    if shown:
-        sys.stderr.write("\r" + " " * (2 * len(shown)) + "\r")
+    with Progress(run.tr) as progress:
+        for row in quick:
+            rows.append(fill(row))
+            progress.tell(len(rows) / len(quick))
     return rows
 
 

@@ -24,6 +24,7 @@ from tui.loop.prompt import Prompt, Section
 from tui.loop.state import AgentOptions
 from tui.session.cancel import CancelSignal
 from tui.session.durable import Encoding
+from tui.session.progress import Told
 from tui.session.store import resolve_session
 from tui.session.write_errors import SessionRefused
 from tui.session.writer import SessionWriter
@@ -48,10 +49,12 @@ async def open_conversation(
     cwd: str | None = None,
     fresh: FreshStart | None = None,
     answerer: Answerer | None = None,
+    told: Told | None = None,
 ) -> Conversation:
     """Return a conversation over a new session, from a summary with `fresh`, or a stored one.
 
-    Raises Refused where no provider is configured, ConfigError, SessionError.
+    `told` hears how far the reading of a stored one is. Raises Refused where no provider is configured,
+    ConfigError, SessionError.
     """
     if run.options.get("copy") and resume is None:
         raise Refused(
@@ -64,7 +67,7 @@ async def open_conversation(
     if not providers.ids:
         raise Refused(no_provider(run.tr), status=NO_PROVIDER)
     workspace = _workspace(run.tr, cwd)
-    writer = _resumed(run, resume, notices) if resume is not None else _created(run, workspace)
+    writer = _resumed(run, resume, notices, told) if resume is not None else _created(run, workspace)
     try:
         selection = _selection(run, providers, writer, provider, model)
         registry, approvals = _registry(run, writer, answerer)
@@ -161,14 +164,14 @@ def _compression(config: Config, source: Path) -> Encoding:
     return chosen
 
 
-def _resumed(run: Run, session: str, notices: list[str]) -> SessionWriter:
+def _resumed(run: Run, session: str, notices: list[str], told: Told | None) -> SessionWriter:
     """Continue a session of our own, or a copy of one of dsh's."""
     homes = run.settings.homes
     found = resolve_session(session, homes)
     wants_copy = bool(run.options.get("copy"))
     if not wants_copy and found.path.resolve().is_relative_to((homes.own / "sessions").resolve()):
-        return SessionWriter.resume(found.path)
-    copy = _copied(run, found.path, mends=wants_copy)
+        return SessionWriter.resume(found.path, told=told)
+    copy = _copied(run, found.path, told, mends=wants_copy)
     notices.append(_told_of_copy(run.tr, copy))
     return copy.writer
 
@@ -187,17 +190,17 @@ def _told_of_copy(tr: Translator, copy: Fork) -> str:
     )
 
 
-def _copied(run: Run, source: Path, *, mends: bool) -> Fork:
+def _copied(run: Run, source: Path, told: Told | None, *, mends: bool) -> Fork:
     """Fork a session; only one that is damaged is numbered anew, and only if that is wanted."""
     from tui.session.forking import fork
 
     own, preferred = run.settings.homes.own, _compression(run.config, run.config_path)
     try:
-        return fork(source, own, preferred=preferred, allow_unknown=mends)
+        return fork(source, own, preferred=preferred, allow_unknown=mends, told=told)
     except SessionRefused as refused:
         if not mends or refused.code not in ("damaged", "rule"):
             raise
-        return fork(source, own, preferred=preferred, mend=True)
+        return fork(source, own, preferred=preferred, mend=True, told=told)
 
 
 def _selection(

@@ -10,6 +10,7 @@ from tui.app.conversation import Conversation
 from tui.blocks.clean import clean, clean_line
 from tui.blocks.wording_faults import failure_title, interruption_title
 from tui.blocks.wording_ways_out import way_out
+from tui.cli.progress import Progress
 from tui.cli.run import INTERRUPTED, OK, TURN_FAILED, Run, complain
 from tui.cli.talking import open_conversation
 from tui.loop.messages import text_of
@@ -32,7 +33,10 @@ async def _run(run: Run) -> int:
         complain(tr.t("{tool} was not allowed to run; --approve all allows every call.", tool=tool))
 
     answerer = HeadlessAnswerer(approve_all=run.options.get("approve") == "all", on_rejected=rejected)
-    conversation = await open_conversation(run, resume=run.options.get("resume"), answerer=answerer)
+    with Progress(tr) as progress:
+        conversation = await open_conversation(
+            run, resume=run.options.get("resume"), answerer=answerer, told=progress.tell
+        )
     for notice in conversation.notices:
         complain(clean_line(notice))
     try:

@@ -16,12 +16,14 @@ from tui.session.event_text import line_of
 from tui.session.events import Event
 from tui.session.log import SessionLog
 from tui.session.log_header import LogHeader
+from tui.session.progress import Told
 from tui.session.reader import LogReader
 from tui.session.source import Chunk, SourceFault, TextSource, open_source
 
 RUNNING = "running"
 """`Turn.reason` of a turn that runs."""
 _ALL_AT_ONCE = 60.0
+_SLICE = 0.1
 
 
 class LiveText:
@@ -48,6 +50,12 @@ class LiveText:
     def consumed(self) -> int:
         """Bytes that were read."""
         return self._boundary + self._read_to
+
+    @property
+    def stored_share(self) -> float:
+        """How much of the stored file was read, 0 to 1."""
+        size = self._stored.file_size if self._stored is not None else 0
+        return min(1.0, self._stored.consumed / size) if self._stored is not None and size else 1.0
 
     def append(self, line: bytes) -> None:
         """Add a line, LF included."""
@@ -116,14 +124,16 @@ class LiveReading(Reading):
     ) -> None:
         super().__init__()
         self._text = LiveText(path, stored, rows)
+        self._taken = 0
+        """Events of the process that writes."""
         self.log = SessionLog(self._text, header)
         self._reader = LogReader(self.log, self._text.chunks(), self)
 
     @classmethod
-    def of(cls, header: LogHeader, path: Path, events: EventList) -> LiveReading:
+    def of(cls, header: LogHeader, path: Path, events: EventList, *, told: Told | None = None) -> LiveReading:
         """A reading of all that an open session holds; what is appended from now on is for `take`.
 
-        Raises SessionUnreadable when the stored log is gone.
+        `told` hears how far it is. Raises SessionUnreadable when the stored log is gone.
         """
         kept = events.stored
         if kept is None:
@@ -131,8 +141,9 @@ class LiveReading(Reading):
         else:
             log, rows = kept
             reading = cls(header, path, open_source(log.path), rows)
-        for event in events.own:
-            reading.take(event)
+        while told is not None and not reading._reader.step(_SLICE):
+            told(reading._text.stored_share)
+        reading.take_new(events)
         reading.catch_up()
         return reading
 
@@ -148,6 +159,12 @@ class LiveReading(Reading):
     def take(self, event: Event) -> None:
         """Note an event that was appended; it is folded by `catch_up`."""
         self._text.append(line_of(event))
+        self._taken += 1
+
+    def take_new(self, events: EventList) -> None:
+        """Note what was appended to an open session and is not yet here."""
+        for event in events.own[self._taken :]:
+            self.take(event)
 
     def catch_up(self) -> None:
         """Fold everything that was taken."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from tui.session.closers import closing_drafts
 from tui.session.durable import Encoding, LogFile
@@ -20,6 +20,7 @@ from tui.session.log_header import LogHeader
 from tui.session.mending import Mending
 from tui.session.naming import FORMAT_VERSION
 from tui.session.picking_up import refuse_unknown, refused_by_rule, sound_rows
+from tui.session.progress import Told, counted, part
 from tui.session.reader import read_log
 from tui.session.rule_error import LogRuleError
 from tui.session.session_state import SessionState
@@ -58,16 +59,18 @@ def fork(
     cwd: str | None = None,
     encoding: Encoding | None = None,
     preferred: Encoding = "zstd",
+    told: Told | None = None,
     now: Callable[[], int] = now_ms,
 ) -> Fork:
     """Copy a V4 log into a home under a new id and open the copy; it is durable when this returns.
 
     `through` is the last seq to copy, `cwd` another working directory for the copy. `mend` makes a copy of a
     damaged log too: numbered anew, without what fits nowhere. `allow_unknown` copies events of unknown types
-    and marks them ignorable there. Raises SessionUnreadable, SessionRefused (`damaged`, `rule`,
-    `unknown-events` and those of `create`) or SessionWriteError.
+    and marks them ignorable there. `told` hears how far it is. Raises SessionUnreadable, SessionRefused
+    (`damaged`, `rule`, `unknown-events` and those of `create`) or SessionWriteError.
     """
-    log = read_log(source)
+    log = read_log(source, told=part(told, 0.0, 0.2))
+    fold = part(told, 0.2, 0.7)
     try:
         header = LogHeader(
             id=session_id or new_session_id(),
@@ -79,12 +82,15 @@ def fork(
             parent_session=log.header.id,
             agent_preset=log.header.agent_preset,
         )
-        copy = _mended(log, header, through) if mend else _copied(log, header, through, allow_unknown)
+        if mend:
+            copy = _mended(log, header, through, fold)
+        else:
+            copy = _copied(log, header, _Wanted(through, allow_unknown), fold)
         end = _seal(copy, now)
         place = find_place(home, header, store_encoding(home, encoding=encoding, preferred=preferred))
         try:
             file = LogFile(place.log, place.encoding, header=header_line(header))
-            file.create(_batches(copy.lines(), end))
+            file.create(_batches(copy.lines(part(told, 0.7, 1.0)), end))
         except BaseException:
             give_up(place)
             raise
@@ -95,31 +101,46 @@ def fork(
     return Fork(writer, copy.dropped, copy.added)
 
 
+_Lines: TypeAlias = Callable[[Told | None], Iterable[bytes]]
+"""Gives the lines of a copy, and tells how many are done."""
+
+
 class _Copy(NamedTuple):
     """The inherited part, folded; its lines come on demand."""
 
     state: SessionState
     events: EventList
-    lines: Callable[[], Iterable[bytes]]
+    lines: _Lines
     dropped: int = 0
     added: int = 0
 
 
-def _copied(log: SessionLog, header: LogHeader, through: int | None, allow_unknown: bool) -> _Copy:
+class _Wanted(NamedTuple):
+    """What of a source is copied."""
+
+    through: int | None
+    unknown: bool
+
+
+def _copied(log: SessionLog, header: LogHeader, wanted: _Wanted, told: Told | None) -> _Copy:
     rows, _, _ = sound_rows(log)
-    if through is not None:
-        rows = min(rows, through + 1)
-    if not allow_unknown:
+    if wanted.through is not None:
+        rows = min(rows, wanted.through + 1)
+    if not wanted.unknown:
         refuse_unknown(log, rows)
     # The numbers are those of the source, so the source's own index serves the copy.
     events = EventList(log, rows)
     state = SessionState(header, events.event)
     try:
-        for row in range(rows):
+        for row in counted(range(rows), told):
             state.apply(event_of(_copied_line(log, row), row))
     except LogRuleError as error:
         raise refused_by_rule(log.path, error) from error
-    return _Copy(state, events, lambda: (_copied_line(log, row) + b"\n" for row in range(rows)))
+
+    def lines(told: Told | None) -> Iterator[bytes]:
+        return (_copied_line(log, row) + b"\n" for row in counted(range(rows), told))
+
+    return _Copy(state, events, lines)
 
 
 def _copied_line(log: SessionLog, row: int) -> bytes:
@@ -131,10 +152,10 @@ def _copied_line(log: SessionLog, row: int) -> bytes:
     return line.rstrip()[:-1] + b',"ignorable":true}'
 
 
-def _mended(log: SessionLog, header: LogHeader, through: int | None) -> _Copy:
+def _mended(log: SessionLog, header: LogHeader, through: int | None, told: Told | None) -> _Copy:
     events = EventList(log)
     state = SessionState(header, events.event)
-    lines: list[bytes] = []
+    written: list[bytes] = []
 
     def put(event: Event) -> None:
         known = event.type in KNOWN_TYPES
@@ -146,19 +167,25 @@ def _mended(log: SessionLog, header: LogHeader, through: int | None) -> _Copy:
             event.ignorable or not known,
             event.time,
         )
-        line, written = event_line(draft, state.rules.next_seq, event.time)
-        state.apply(written)
-        events.append(written)
-        lines.append(line)
+        line, copied = event_line(draft, state.rules.next_seq, event.time)
+        state.apply(copied)
+        events.append(copied)
+        written.append(line)
 
     mending = Mending(state.rules, put)
-    for event in log.events():
+    for row in counted(range(len(log)), told):
+        event = log.event(row)
         if through is not None and event.seq > through:
             break
         mending.feed(event)
     if not events:
         raise SessionRefused(log.path, "damaged", "no event of the log can be kept", damage="empty", line=2)
-    return _Copy(state, events, lambda: lines, mending.dropped, mending.added)
+
+    def lines(told: Told | None) -> Iterable[bytes]:
+        del told  # They are made already.
+        return written
+
+    return _Copy(state, events, lines, mending.dropped, mending.added)
 
 
 def _seal(copy: _Copy, now: Callable[[], int]) -> list[bytes]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from tui.session.damage import Damage
 from tui.session.durable import Cut, Encoding
@@ -17,12 +17,16 @@ from tui.session.events import event_of
 from tui.session.frames import pread
 from tui.session.log import SessionLog
 from tui.session.naming import parse_log_name
+from tui.session.progress import Told, counted, part
 from tui.session.reader import read_log
 from tui.session.rule_error import LogRuleError
 from tui.session.session_state import SessionState
 from tui.session.source import PIECE
 from tui.session.store import generations
 from tui.session.write_errors import SessionRefused
+
+_READ: Final = 0.3
+"""Share of the time that reading takes, before the folds."""
 
 
 class PickedUp(NamedTuple):
@@ -50,28 +54,28 @@ def check_generation(path: Path) -> Encoding:
     return name.encoding
 
 
-def pick_up(path: Path, *, unknown_allowed: bool = False) -> PickedUp:
-    """Read a log whole and fold it.
+def pick_up(path: Path, *, unknown_allowed: bool = False, told: Told | None = None) -> PickedUp:
+    """Read a log whole and fold it; `told` hears how far that is.
 
     Raises SessionUnreadable, or SessionRefused `damaged`, `unknown-events`, `rule`.
     """
     encoding = check_generation(path)
-    log = read_log(path)
+    log = read_log(path, told=part(told, 0.0, _READ))
     try:
-        return _fold(log, encoding, unknown_allowed)
+        return _fold(log, encoding, unknown_allowed, part(told, _READ, 1.0))
     except BaseException:
         log.close()
         raise
 
 
-def _fold(log: SessionLog, encoding: Encoding, unknown_allowed: bool) -> PickedUp:
+def _fold(log: SessionLog, encoding: Encoding, unknown_allowed: bool, told: Told | None) -> PickedUp:
     rows, cut, recovered = sound_rows(log)
     if not unknown_allowed:
         refuse_unknown(log, rows)
     events = EventList(log, rows - len(recovered))
     state = SessionState(log.header, events.event, unknown_allowed=unknown_allowed)
     try:
-        for row in range(rows - len(recovered)):
+        for row in counted(range(rows - len(recovered)), told):
             state.apply(event_of(log.raw(row), row))
         for at, line in enumerate(recovered):
             event = event_of(line, rows - len(recovered) + at)

@@ -19,6 +19,7 @@ from tui.session.damage import Damage
 from tui.session.irregular import RowFault, record_of
 from tui.session.log import DAMAGE_CODE, UNKNOWN_CODE, SessionLog
 from tui.session.log_header import parse_header
+from tui.session.progress import Told
 from tui.session.records import TYPE_NAMES, UnknownRecord, decode_record
 from tui.session.source import Chunk, SourceFault, TextSource, open_source
 
@@ -337,15 +338,20 @@ def open_tail(
     return log, LogReader(log, source.chunks(), sink)
 
 
-def read_log(path: Path, sink: RowSink | None = None) -> SessionLog:
+def read_log(path: Path, sink: RowSink | None = None, *, told: Told | None = None) -> SessionLog:
     """Open a log and read it to its end.
 
     Raises:
         SessionUnreadable: see `open_log`.
     """
     log, reader = open_log(path, sink)
-    while not reader.step(60.0):
-        pass
+    try:
+        while not reader.step(60.0 if told is None else 0.1):
+            if told is not None:
+                told(reader.progress)
+    except BaseException:
+        log.close()
+        raise
     return log
 
 

@@ -22,6 +22,7 @@ from tui.session.locking import SessionLock
 from tui.session.log_header import LogHeader
 from tui.session.naming import FORMAT_VERSION
 from tui.session.picking_up import PickedUp, pick_up
+from tui.session.progress import Told
 from tui.session.rules_turns import OpenCall
 from tui.session.session_state import SessionState
 from tui.session.store_writer import (
@@ -119,19 +120,20 @@ class SessionWriter:
         *,
         allow_unknown: bool = False,
         dsh_home: Path | None = None,
+        told: Told | None = None,
         now: Callable[[], int] = now_ms,
     ) -> SessionWriter:
         """Continue a stored session: lock, read, validate, close an interrupted turn, mark the pick-up.
 
         Nothing is written before the first `append`. `allow_unknown` accepts events of unknown types that are
-        not marked ignorable; nothing below `dsh_home` is ever continued in place. Raises SessionUnreadable,
-        SessionRefused (also `locked`) or SessionWriteError.
+        not marked ignorable; nothing below `dsh_home` is ever continued in place. `told` hears how far the
+        reading is. Raises SessionUnreadable, SessionRefused (also `locked`) or SessionWriteError.
         """
         if dsh_home is not None and path.resolve().is_relative_to(dsh_home.resolve()):
             raise SessionRefused(path, "foreign-home", "sessions of dsh are continued in a copy")
         lock = SessionLock.acquire(path.parent)
         try:
-            picked = pick_up(path, unknown_allowed=allow_unknown)
+            picked = pick_up(path, unknown_allowed=allow_unknown, told=told)
         except BaseException:
             lock.release()
             raise
