@@ -196,6 +196,14 @@ async def test_a_long_session_whose_tools_are_held_offers_it_with_what_waits(tmp
         assert "/checkpoint first. The next request brings 1 tool change" in talk.foot()
 
 
+async def test_holding_the_tools_when_changes_are_coming_offers_it_too(tmp_path: Path) -> None:
+    async with talking(tmp_path, [answer("Wet.", pace_s=0)], tools=[tool("peek")], compaction=SHORT) as talk:
+        await talk.say("How wet is the moss in the north bed?")
+        talk.registry.register(tool("water"))
+        await talk.press("f4")
+        assert "The session is long: /checkpoint first. 1 tool change waits: + water" in talk.foot()
+
+
 async def test_a_short_session_is_not_bothered(tmp_path: Path) -> None:
     async with talking(tmp_path, [answer("Wet.", pace_s=0)], tools=[tool("peek")]) as talk:
         await talk.say("How wet is the moss in the north bed?")

@@ -32,11 +32,13 @@ from tests.support.session_logs import (
     user,
     whole_lines,
 )
+from tui.loop.fresh_start import FreshStart, first_check
 from tui.session.durable import Encoding
 from tui.session.forking import fork
 from tui.session.hold_record import HOLD, Hold, held_at_the_end
 from tui.session.rules import LogRuleError
 from tui.session.writer import SessionWriter, now_ms
+from tui.tools.registry import ToolRegistry
 
 pytestmark = pytest.mark.interop
 
@@ -186,6 +188,25 @@ async def test_dsh_resumes_a_session_whose_tools_are_held(dsh: Dsh, encoding: En
     assert "held" not in json.dumps(dsh.requests[-1].body["messages"])
     resumed = SessionWriter.resume(writer.path)
     assert held_at_the_end(resumed.state.own_records)
+    await resumed.close()
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+async def test_dsh_resumes_a_session_that_goes_on_from_a_summary(dsh: Dsh, encoding: Encoding) -> None:
+    writer = SessionWriter.create(dsh.home, str(dsh.workspace), encoding=encoding)
+    fresh = FreshStart(summary="# Resume: moss", session="session-1", seq=7, path="/srv/x", checkpoint=True)
+    fresh.record(writer)
+    converse(writer, 1)
+    check = first_check(writer, ToolRegistry())
+    assert check is not None
+    check.confirm()
+    await writer.close()
+    before = writer.path.read_bytes()
+    assert await dsh.resume(writer.id, encoding, "How wet is it?") == COMPLETED
+    after(writer.path, before)
+    assert "session-1" not in json.dumps(dsh.requests[-1].body["messages"])
+    resumed = SessionWriter.resume(writer.path)
+    assert first_check(resumed, ToolRegistry()) is None
     await resumed.close()
 
 

@@ -390,9 +390,11 @@ class LiveScreen(SessionScreen):
     def action_hold_tools(self) -> None:
         """Keep the tools as they are, or let in what waits."""
         try:
-            tr, waited = self.surroundings.tr, len(self.agent.tools.waiting(self.agent))
+            tr, tools = self.surroundings.tr, self.agent.tools
+            waited = len(tools.waiting(self.agent))
             told = turned(tr, self.agent)
-            self._tell_of_hold(offered(tr, self.agent, told) if waited else told)
+            waits = waited or len(tools.waiting(self.agent))
+            self._tell_of_hold(offered(tr, self.agent, told) if waits else told)
         except SessionWriteError as error:
             self._cannot_write(error)
 
