@@ -84,6 +84,29 @@ def test_walking_gives_what_jumping_gives(shared: Path) -> None:
     assert walked_requests > 272
 
 
+def test_walking_from_the_middle_gives_what_walking_from_the_start_gives(shared: Path) -> None:
+    for path in every_log(shared):
+        if "compaction" not in path.parts and "subagent-plan-todo" not in path.parts:
+            continue
+        requests = Requests(Reading.open(path).read_all())
+        whole = list(requests.walk())
+        for first in range(1, len(whole) + 2):
+            assert list(requests.walk(first)) == whole[first - 1 :]
+
+
+def test_rows_are_the_same_whichever_is_looked_at_first(shared: Path) -> None:
+    (path,) = (shared / "recordings" / "compaction").glob("sessions/*/*/session.v4.jsonl")
+    reading = Reading.open(path).read_all()
+    count = len(Requests(reading))
+    forth, back = RequestTable(Requests(reading)), RequestTable(Requests(reading))
+    upwards = [forth.row(n) for n in range(1, count + 1)]
+    assert upwards == [back.row(n) for n in range(count, 0, -1)][::-1]
+    with pytest.raises(IndexError):
+        forth.row(count + 1)
+    with pytest.raises(IndexError):
+        forth.row(0)
+
+
 def test_requests_are_numbered_over_answers_attempts_compactions_and_killed_steps(tmp_path: Path) -> None:
     builder = log().turn().user("one").tools("peek").attempt(code="SERVER").answer("a").end()
     seqs = builder.seq

@@ -34,9 +34,8 @@ def requests_sections(
 ) -> Iterator[Section]:
     """Yield a section for each request from one on."""
     table = RequestTable(Requests(reading), book)
-    for n in range(max(first, 1), len(table) + 1):
-        row = table.row(n)
-        sent = table.as_sent(table.requests.request(n))
+    for request in table.requests.walk(max(first, 1)):
+        row, sent = table.row(request.place.n), table.as_sent(request)
         role = "warning" if row.prefix.broken_at else ""
         told = [Item(role, sentence) for sentence in cause_sentences(tr, row.prefix)]
         for doubt in doubts(table.requests, sent, row.sent):

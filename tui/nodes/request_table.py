@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from tui.llm.route import ToolUpdateMode
 from tui.llm.route_book import ModeSource, RouteBook
@@ -12,6 +13,9 @@ from tui.nodes.requests import RecordedRequest, RequestPlace, Requests
 from tui.nodes.trajectory import RowStatus, RowUsage, trajectory_row
 from tui.nodes.trajectory_index import RowFlag
 from tui.session.tool_changes import HeaderChange
+
+_AHEAD: Final = 20
+"""Rows on either side of one that are made with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,13 +60,23 @@ class RequestTable:
 
     def row(self, n: int) -> RequestRow:
         """Return a row. Raises IndexError for a number that there is not."""
-        known = self._rows.get(n)
-        if known is not None:
-            return known
-        made = self._made(n)
-        if not self._is_open(n):
-            self._rows[n] = made
-        return made
+        if self._is_open(n):
+            return self._made(*self.pair(n))
+        if n not in self._rows:
+            self.requests.place(n)
+            self._fill(max(1, n - _AHEAD), min(len(self), n + _AHEAD))
+        return self._rows[n]
+
+    def _fill(self, first: int, last: int) -> None:
+        """Make the rows around one in one walk: the neighbours are looked at next, and cost little then."""
+        before: RecordedRequest | None = None
+        for now in self.requests.walk(max(1, first - 1)):
+            n = now.place.n
+            if n > last:
+                return
+            if n >= first and not self._is_open(n):
+                self._rows[n] = self._made(before, now)
+            before = now
 
     def pair(self, n: int, base: int | None = None) -> tuple[RecordedRequest | None, RecordedRequest]:
         """Return the request to compare one with, by default the one before it, and that one."""
@@ -117,8 +131,7 @@ class RequestTable:
         """Tell whether a row can still change: the last one of a session that is being written."""
         return n >= len(self) and not self.requests.reading.complete
 
-    def _made(self, n: int) -> RequestRow:
-        before, now = self.pair(n)
+    def _made(self, before: RecordedRequest | None, now: RecordedRequest) -> RequestRow:
         sent = sent_as(self.book, now)
         projected = project_sent(now, sent)
         earlier = self.as_sent(before) if before is not None else None

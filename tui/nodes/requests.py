@@ -148,6 +148,9 @@ class Requests:
         """Yield the requests from one on, each for the cost of what changed since the one before it."""
         self.log.extend()
         surface = _Surface(self.replaced, self.log)
+        if 1 < first <= len(self):
+            row = self.place(first).row
+            surface.begin(self.reading.surface.at(self.log.nodes_before(row)), row)
         for n in range(first, len(self) + 1):
             place = self.place(n)
             surface.advance(place.row)
@@ -157,8 +160,7 @@ class Requests:
         columns = self.reading.trajectory.index
         counted = (len(columns), self.reading.trajectory.request_count)
         if counted != self._counted:
-            numbers = columns.requests
-            self._indexes = array("L", (at for at in range(len(numbers)) if numbers[at]))
+            self._indexes = array("L", (at for at, _ in columns.requests.items()))
             self._counted = counted
         return self._indexes
 
@@ -274,6 +276,14 @@ class _Surface:
         self._is_stale = False
         self._added = 0
         self._offloads = 0
+
+    def begin(self, nodes: Sequence[int], row: int) -> None:
+        """Begin with the nodes that are there before a row."""
+        self.nodes = list(nodes)
+        self._derived = [self._log.message(node, row) for node in self.nodes]
+        self._added = self._log.nodes_before(row)
+        self._offloads = bisect_left(self._log.offloads.rows, row)
+        self._is_stale = True
 
     def advance(self, row: int) -> None:
         """Take in everything before a row."""
