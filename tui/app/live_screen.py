@@ -47,6 +47,7 @@ from tui.blocks.text import Span
 from tui.loop.frames import Status
 from tui.loop.fresh_start import FreshStart
 from tui.loop.messages import text_of
+from tui.nodes.chat_index import NodeKind
 from tui.nodes.live import LiveReading
 from tui.session.json_value import as_object
 from tui.session.write_errors import SessionWriteError
@@ -260,12 +261,10 @@ class LiveScreen(SessionScreen):
 
     def _earlier_prompts(self) -> list[str]:
         """What the user said in this session, oldest first."""
-        return [
-            text_of(as_object(event.data))
-            for event in self.conversation.writer.events
-            if event.type == "user/message"
-            and as_object(as_object(event.data).get("source")).get("kind") == "user"
-        ]
+        index, log = self.live.chat.index, self.live.log
+        rows = [index.rows[node] for node, kind in enumerate(index.kinds) if kind == NodeKind.USER]
+        said = [as_object(log.event(row).data) for row in rows]
+        return [text_of(data) for data in said if as_object(data.get("source")).get("kind") == "user"]
 
     # -- sending
 
