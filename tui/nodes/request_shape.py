@@ -34,9 +34,9 @@ class Shape:
         elif role == "system":
             self.systems.append(self.count)
         elif not self.has_images:
-            self.has_images = any(
-                as_object(block).get("type") == "image" for block in as_array(message.get("content"))
-            )
+            for block in as_array(message.get("content")):
+                if as_object(block).get("type") == "image":
+                    self.has_images = True
         self.count += 1
 
     def copy(self) -> Shape:
