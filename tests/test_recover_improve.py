@@ -89,9 +89,11 @@ async def test_one_request_goes_out_as_text_without_tools(recover: Any) -> None:
     assert len(text) < 100_000
 
 
-async def test_a_secret_of_the_log_is_not_sent(recover: Any, tmp_path: Path) -> None:
-    built = with_secret(log().turn().user(f"Use {LEAKED} for the moss.").tools("peek"))
-    path = tmp_path / "session.v4.jsonl"
+async def test_a_secret_of_the_log_or_the_environment_is_not_sent(
+    recover: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GARDEN_TOKEN", "gatehouse nine")
+    built = with_secret(log().turn().user(f"Use {LEAKED} or {KEY}; say gatehouse nine.").tools("peek"))
     built.answer("done").end().read(tmp_path)
     path = next(tmp_path.rglob("*.jsonl"))
     async with FakeProvider() as provider:
@@ -100,7 +102,7 @@ async def test_a_secret_of_the_log_is_not_sent(recover: Any, tmp_path: Path) -> 
         raw = provider.requests[0].raw.decode()
     assert made.status == 0
     assert LEAKED not in raw and "wetmoss" not in raw and raw.count("[masked]") >= 2
-    assert KEY not in raw
+    assert KEY not in raw and "gatehouse" not in raw
     assert LEAKED not in made.out
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from tui.loop.improvement import Improvement
 
 _MAX_BYTES: Final = 1024 * 1024
+_SECRET: Final = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL", re.IGNORECASE)
+"""Variables whose values are sent to no model."""
+_SHORTEST: Final = 8
 
 
 def starter(run: Run) -> Starter:
@@ -74,7 +78,10 @@ def improver(config: Config, source: Path, tr: Translator) -> Improvement | str:
         providers = configured_providers(config, source, os.environ)
     except ConfigError as error:
         return clean_line(error.sentence(tr))
-    return Improvement(providers, providers.default) if providers.default is not None else no_provider(tr)
+    if providers.default is None:
+        return no_provider(tr)
+    held = [value for name, value in os.environ.items() if _SECRET.search(name) and len(value) >= _SHORTEST]
+    return Improvement(providers, providers.default, held)
 
 
 def summary_in(run: Run, place: str) -> FreshStart:

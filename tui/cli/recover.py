@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.cli.run import NO_PROVIDER, OK, TURN_FAILED, Refused, Run, complain
+from tui.cli.run import NO_PROVIDER, OK, TURN_FAILED, Refused, Run, complain, is_terminal
 from tui.cli.session_reading import found, read
 from tui.export.output import OutputRefused, check_place, utf8_writer, whole_file
 from tui.export.recovery import recovery_text
@@ -62,6 +62,8 @@ async def _improved(run: Run, improvement: Improvement, reading: Reading, text: 
     from tui.session.cancel import CancelSignal
 
     answer = ""
+    if is_terminal(sys.stderr):
+        complain(run.tr.t("asking {route} …", route=improvement.route(run.tr)))
     try:
         async for so_far in improvement.stream(text, excerpt(reading), run.tr, CancelSignal()):
             answer = so_far

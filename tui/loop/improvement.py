@@ -5,7 +5,7 @@ What is sent is the draft and an excerpt of the session, as text, both masked he
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Final, Literal, TypeAlias
@@ -14,6 +14,7 @@ from tui.blocks.clean import clean_line
 from tui.export.recovery import DONE, EFFECTS, FILES, GOAL, OPEN, TESTS
 from tui.export.recovery_merge import is_useful
 from tui.i18n import Translator
+from tui.llm.errors import without_secrets
 from tui.llm.failure import LlmFailure, failure_of
 from tui.llm.providers import Providers
 from tui.llm.request import CallConfig, GenerateRequest
@@ -85,9 +86,11 @@ class ImprovementFailed(Exception):
 class Improvement:
     """One request on one route; `stream` may be called once and lets the providers go at its end."""
 
-    def __init__(self, providers: Providers, config: CallConfig) -> None:
+    def __init__(self, providers: Providers, config: CallConfig, secrets: Iterable[str] = ()) -> None:
         self._providers = providers
         self._config = config
+        self._secrets = tuple(secrets)
+        """What is taken out wherever it stands, beside what looks like a secret."""
 
     @property
     def provider(self) -> str:
@@ -126,7 +129,9 @@ class Improvement:
         except LlmFailure as failure:
             raise ImprovementFailed("failed", failure) from failure
         room = max(0, model.context_window - tokens) * _CHARACTERS_A_TOKEN
-        text = _prompt(draft, excerpt, tr, room)
+        text = _prompt(
+            without_secrets(draft, self._secrets), without_secrets(excerpt, self._secrets), tr, room
+        )
         request = GenerateRequest(config=call.config, messages=[user_message(text)], purpose="compaction")
         answer, finish = "", ""
         async with aclosing(call.stream(request, signal)) as chunks:

@@ -41,6 +41,11 @@ _RULES: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
         re.compile(r"(\b[A-Za-z][A-Za-z0-9+.\-]{0,20}://[^\s/:@\"']{0,100}:)[^\s/@\"']{1,200}(?=@)"),
         rf"\g<1>{MASK}",
     ),
+    # Variables of an environment, which are called by what they are of.
+    (
+        re.compile(r"(\b[A-Z][A-Z0-9_]{0,60}_(?:KEY|PAT|PASS|PW)=)(?![$\"'`\[])[^\s\"'`;&|]{6,}"),
+        rf"\g<1>{MASK}",
+    ),
     # `NAME=value`, `"name": "value"`, also inside quoted JSON; a variable's name in place of a value stays.
     (
         re.compile(
