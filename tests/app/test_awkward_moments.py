@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from textual.events import Key
 
 from tests.support.app_driver import recording, session_app
 from tui.app.block_view import BlockView
@@ -34,3 +35,15 @@ async def test_the_palette_hears_keys_where_its_list_has_no_room(key: str) -> No
         await driver.press(key, key)
         await driver.resize(120, 40)
         assert "Previous entry" in driver.text()
+
+
+async def test_a_second_enter_in_the_palette_does_not_do_it_twice() -> None:
+    async with session_app(recording("tool-use")) as driver:
+        await driver.press("ctrl+p")
+        await driver.until(lambda: isinstance(driver.top, Palette))
+        await driver.press(*"filter-tool-changes", "down")
+        await driver.until(lambda: "Show tool changes only" in driver.text())
+        for _ in range(4):
+            driver.app.post_message(Key("enter", "\r"))
+        await driver.until(lambda: driver.top is driver.session)
+        assert driver.session.part.only_tool_changes

@@ -6,9 +6,12 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from functools import partial
 from typing import Any, ClassVar, Protocol, cast, runtime_checkable
 
+from textual import on
 from textual.app import App
+from textual.await_complete import AwaitComplete
 from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Provider
 from textual.dom import DOMNode
+from textual.widgets import Input, OptionList
 
 from tui.app.actions import ACTIONS, Action, key_names
 from tui.app.surroundings import Surroundings
@@ -86,6 +89,19 @@ class Palette(CommandPalette):
     """Textual's palette in the look of our dialogs."""
 
     CSS_PATH: ClassVar = "palette.tcss"
+
+    def dismiss(self, result: None = None) -> AwaitComplete:
+        """Close, unless it is closed already."""
+        # As in `ClosedOnce`, which cannot be mixed into Textual's palette.
+        return super().dismiss(result) if self.is_active else AwaitComplete()
+
+    @on(Input.Submitted)
+    @on(OptionList.OptionSelected)
+    def _choose_once(self, event: Input.Submitted | OptionList.OptionSelected) -> None:
+        # What was chosen has closed the palette: a second Enter must not do it twice.
+        if not self.is_active:
+            event.stop()
+            event.prevent_default()
 
     def _action_command_list(self, action: str) -> None:
         # A list without room has no lines, and Textual's moves by lines.
