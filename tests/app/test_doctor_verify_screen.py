@@ -220,10 +220,10 @@ async def test_the_block_of_versions_can_be_copied_whole(monkeypatch: pytest.Mon
 # -- goldens
 
 SHOTS = {
-    "verify-question-80x24-zh": ((80, 24), "zh", "asked"),
-    "verify-question-120x40-en": ((120, 40), "en", "asked"),
-    "verify-works-80x24-en": ((80, 24), "en", "works"),
-    "verify-fails-120x40-zh": ((120, 40), "zh", "fails"),
+    "doctor-trial-question-80x24-zh": ((80, 24), "zh", "asked"),
+    "doctor-trial-question-120x40-en": ((120, 40), "en", "asked"),
+    "doctor-trial-works-80x24-en": ((80, 24), "en", "works"),
+    "doctor-trial-fails-120x40-zh": ((120, 40), "zh", "fails"),
 }
 
 
@@ -245,4 +245,4 @@ async def test_the_screen_looks_like_its_golden(name: str, request: pytest.Fixtu
 
 
 def test_every_golden_of_a_trial_belongs_to_a_screen() -> None:
-    assert {name for name in names() if name.startswith("verify-")} == set(SHOTS)
+    assert {name for name in names() if name.startswith("doctor-trial-")} == set(SHOTS)

@@ -67,6 +67,8 @@ def test_no_row_ends_with_opening_punctuation() -> None:
     assert wrapped("漢字漢「字」", 8) == ["漢字漢", "「字」"]
     assert wrapped("漢字漢（字）", 8) == ["漢字漢", "（字）"]
     assert wrapped("漢字漢(字)", 7) == ["漢字漢", "(字)"]
+    assert wrapped("漢lower（press）", 8) == ["漢lower", "（press", "）"]
+    assert wrapped("漢lower（press）", 9) == ["漢lower", "（press）"]
 
 
 def test_ascii_punctuation_stays_with_the_ideograph_before_it() -> None:

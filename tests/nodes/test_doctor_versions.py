@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from tui.nodes.doctor_versions import Route
 from tui.nodes.masking import MASK
 from tui.nodes.reading import Reading
 from tui.session.own_records import TOOL_UPDATE_DOWNGRADE
+from tui.session.store import Homes
 
 EN, ZH = translator("en"), translator("zh")
 
@@ -150,3 +152,23 @@ def test_what_the_settings_file_says_of_the_route_is_told_apart(tmp_path: Path) 
     assert "(by the settings file here)" in versions_copy(found, EN)
     assert "endpoint" not in found.versions.not_told
     assert "endpoint" in examine(reading).versions.not_told
+
+
+def test_a_session_is_named_as_a_command_line_finds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "own"
+    homes = Homes(own, tmp_path / "dsh")
+    place = own / "sessions" / "--srv--" / "session-a"
+    place.mkdir(parents=True)
+    built = log().turn().user("go").tools("peek").answer("fine").end()
+    stored = examine(built.read(place), homes=homes).versions
+    assert stored.argument == stored.session
+    elsewhere = tmp_path / "some logs"
+    elsewhere.mkdir()
+    monkeypatch.chdir(tmp_path)
+    loose = examine(built.read(elsewhere), homes=homes).versions
+    assert shlex.split(loose.argument) == [str(next(elsewhere.rglob("*.jsonl")).relative_to(tmp_path))]
+    monkeypatch.chdir(own)
+    loose = examine(built.read(elsewhere), homes=homes).versions
+    assert shlex.split(loose.argument) == [str(next(elsewhere.rglob("*.jsonl")))]

@@ -21,10 +21,8 @@ from tui.app.surroundings import Surroundings
 from tui.blocks.clean import clean_line
 from tui.blocks.text import Span
 from tui.i18n import Translator
-from tui.llm.route_book import RouteBook
 from tui.loop.verification import Verification, Verified, Verifier, question, sentences
 from tui.nodes.doctor import Examination, Examiner
-from tui.nodes.reading import Reading
 from tui.session.errors import SessionError
 
 DOCTOR_ACTIONS: Final = frozenset({"back", "quit", "doctor", "verify", "copy"})
@@ -35,11 +33,8 @@ _SLICE_S: Final = 0.02
 Phase: TypeAlias = Literal["", "preparing", "asking", "running"]
 
 
-async def examined(
-    reading: Reading, book: RouteBook, say: Callable[[str], None], tr: Translator
-) -> Examination:
+async def examined(examiner: Examiner, say: Callable[[str], None], tr: Translator) -> Examination:
     """Examine a session in slices, so that keys are heard meanwhile; a long one says that it is looked at."""
-    examiner = Examiner(reading, book)
     while not examiner.step(_SLICE_S):
         say(tr.t("Examining the session …"))
         await sleep(0)

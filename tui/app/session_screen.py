@@ -311,9 +311,11 @@ class SessionScreen(LinkedPanes):
 
     async def _examine(self, *, verifies: bool) -> None:
         from tui.app.doctor_screen import DoctorScreen, examined
+        from tui.nodes.doctor import Examiner
 
         title, app = self.whole.title or self.whole.log.header.id, self.dsh_app
-        found = await examined(self.whole, app.routes, self.say, self.surroundings.tr)
+        examiner = Examiner(self.whole, app.routes, app.settings.homes)
+        found = await examined(examiner, self.say, self.surroundings.tr)
         screen = DoctorScreen(
             self.surroundings,
             title,
@@ -337,6 +339,12 @@ class SessionScreen(LinkedPanes):
         draft = await drafted(self.whole, self.say, tr, checkpoint=checkpoint)
         screen = editor_of(self.dsh_app, self.surroundings, self.whole, draft, self.start_fresh)
         self.dsh_app.push_screen(screen, self._started)
+
+    def action_open_original(self) -> None:
+        """The session that this one goes on from."""
+        from tui.app.original import open_original
+
+        self.when_whole(lambda: open_original(self))
 
     async def start_fresh(self, fresh: FreshStart) -> Conversation | str:
         """Begin a session from a summary of this one, or return the sentence why not."""

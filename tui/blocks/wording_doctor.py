@@ -9,6 +9,7 @@ from typing import Any, assert_never
 from tui.blocks.clean import clean_line
 from tui.blocks.wording_faults import damage_text
 from tui.blocks.wording_names import cause_text, name_text, tool_text
+from tui.blocks.wording_reasons import reason_text
 from tui.blocks.wording_versions import missing_text
 from tui.i18n import Translator
 from tui.nodes.doctor import Advice, Examination, Finding
@@ -205,7 +206,7 @@ def _orphans(tr: Translator, finding: Finding, tools: str) -> str:
 
 def _refused(tr: Translator, finding: Finding) -> str:
     fields = finding.fields
-    reason = clean_line(str(fields["reason"]))
+    reason = reason_text(tr, str(fields["reason"]))
     kind = name_text(str(fields["type"]))
     if not kind:
         return tr.t("dsh does not load this session: {reason}.", reason=reason)
@@ -248,9 +249,9 @@ def _sentences(tr: Translator, said: Sequence[str]) -> str:
 
 
 def _tools(tr: Translator, names: Sequence[str]) -> str:
-    counts = Counter(names)
+    counts, between = Counter(names), "" if tr.lang == "zh" else " "
     shown = [
-        tool_text(tr, name) + (f" ×{tr.number(times)}" if times > 1 else "")
+        tool_text(tr, name) + (f"{between}×{tr.number(times)}" if times > 1 else "")
         for name, times in list(counts.items())[:_NAMED]
     ]
     if len(counts) > _NAMED:
@@ -287,7 +288,7 @@ def advice_text(tr: Translator, advice: Advice, versions: Versions) -> str:
                 "Verify with a fresh session: `dsh-tui doctor {session} --verify` sends one short message "
                 "and makes one call of a tool that declares itself read-only, if there is one. If both work, "
                 "the old history is likely at fault: a good sign, never a proof.",
-                session=name_text(versions.session),
+                session=clean_line(versions.argument),
             )
         case "plain-route":
             return tr.t(
@@ -300,12 +301,12 @@ def advice_text(tr: Translator, advice: Advice, versions: Versions) -> str:
         case "export":
             return tr.t(
                 "Export what was reached: `dsh-tui export {session} --view chat --format md`.",
-                session=name_text(versions.session),
+                session=clean_line(versions.argument),
             )
         case "resume":
             return tr.t(
                 "Resume from a summary in a fresh session: `dsh-tui recover {session}` drafts it.",
-                session=name_text(versions.session),
+                session=clean_line(versions.argument),
             )
         case "keep":
             return tr.t("Keep the original as it is; do not edit its log.")
@@ -335,7 +336,7 @@ def advice_text(tr: Translator, advice: Advice, versions: Versions) -> str:
             return tr.t(
                 "Continue in a copy that is mended: `dsh-tui chat --resume {session} --copy` leaves out what "
                 "does not fit.",
-                session=name_text(versions.session),
+                session=clean_line(versions.argument),
             )
         case "cut-tail":
             return tr.t("Nothing need be done: whoever writes next cuts the torn end off.")

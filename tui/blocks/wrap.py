@@ -71,7 +71,8 @@ def _atoms() -> re.Pattern[str]:
         # A mark stands on the space before it: that one opens a piece.
         f"([{_SPACES}]+)(?!{zero_width()}|{ZWJ})"
         f"|[{_OPEN}]{{0,4}}(?![{_OPEN_WIDE}])[{_IDEOGRAPHS}]{marks}(?:[{_CLOSE}]{marks}){{0,4}}"
-        rf"|(?:(?![(\[{{][{_IDEOGRAPHS}]){word}){{1,{_LONGEST_PIECE}}}{marks}(?:[{_CLOSE_WIDE}]{marks}){{0,4}}"
+        rf"|[{_OPEN_WIDE}]{{0,4}}(?:(?![(\[{{][{_IDEOGRAPHS}]){word}){{1,{_LONGEST_PIECE}}}{marks}"
+        f"(?:[{_CLOSE_WIDE}]{marks}){{0,4}}"
         f"|.{marks}",
         re.DOTALL,
     )

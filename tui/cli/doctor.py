@@ -30,7 +30,7 @@ def doctor(run: Run) -> int:
     """
     session, _ = found(run)
     reading = read(session, run)
-    examined = examine(reading, route_book(run))
+    examined = examine(reading, route_book(run), run.settings.homes)
     if run.options.get("json"):
         head = {
             "session": session_member(reading),

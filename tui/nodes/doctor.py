@@ -24,6 +24,7 @@ from tui.session.damage import Damage
 from tui.session.events import Event, event_of
 from tui.session.rule_error import LogRuleError
 from tui.session.rules import RuleChecker
+from tui.session.store import Homes
 
 Severity = Literal["error", "warning"]
 Advice = Literal[
@@ -94,9 +95,9 @@ class Examination(msgspec.Struct, frozen=True, kw_only=True):
     versions: Versions
 
 
-def examine(reading: Reading, book: RouteBook | None = None) -> Examination:
+def examine(reading: Reading, book: RouteBook | None = None, homes: Homes | None = None) -> Examination:
     """Return what is wrong with a session that was read to its end; the log is read once more."""
-    examiner = Examiner(reading, book)
+    examiner = Examiner(reading, book, homes)
     while not examiner.step(60.0):
         pass
     return examiner.result()
@@ -108,9 +109,11 @@ class Examiner:
     Args:
         reading: the session, read to its end.
         book: what is known of routes here; None: the built-in catalogue alone.
+        homes: where a session is found by its id; None: anywhere.
     """
 
-    def __init__(self, reading: Reading, book: RouteBook | None = None) -> None:
+    def __init__(self, reading: Reading, book: RouteBook | None = None, homes: Homes | None = None) -> None:
+        self._homes = homes
         self._reading = reading
         self._book = book or RouteBook()
         self._failures = FailureFold(self._lookup, self._book)
@@ -152,6 +155,7 @@ class Examiner:
                 read_home(reading.log.path),
                 downgraded_seq=failures.downgraded.get(route),
                 configured=shown_address(self._book.route(*route).route.endpoint),
+                homes=self._homes,
             ),
         )
 

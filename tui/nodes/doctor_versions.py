@@ -6,6 +6,8 @@ profile or the endpoint of a route; only records of ours tell an endpoint.
 
 from __future__ import annotations
 
+import shlex
+from pathlib import Path
 from typing import Any, Final, Literal
 
 import msgspec
@@ -16,6 +18,7 @@ from tui.nodes.reading import Reading
 from tui.session.events import KNOWN_TYPES, Event
 from tui.session.json_value import as_array, as_count, as_object, as_text
 from tui.session.own_records import TOOL_UPDATE_DOWNGRADE
+from tui.session.store import Homes
 
 NotTold = Literal["dsh", "profile", "plugins", "endpoint"]
 
@@ -38,6 +41,8 @@ class Versions(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of who wrote the session and what it talks to; empty is not told."""
 
     session: str
+    argument: str = ""
+    """What a command line names the session by: its id where it is found by that, else its path."""
     format_version: int
     encoding: str = "none"
     preset: str = ""
@@ -139,7 +144,13 @@ class VersionsFold:
                 pass
 
     def versions(
-        self, reading: Reading, home: Home | None, *, downgraded_seq: int | None, configured: str
+        self,
+        reading: Reading,
+        home: Home | None,
+        *,
+        downgraded_seq: int | None,
+        configured: str,
+        homes: Homes | None,
     ) -> Versions:
         """Return what was found in a log that was read to its end."""
         header, active = reading.log.header, reading.tools.active_names()
@@ -150,6 +161,7 @@ class VersionsFold:
         )
         return Versions(
             session=header.id,
+            argument=_argument(header.id, reading.log.path, homes),
             format_version=header.version,
             encoding=reading.log.source.encoding,
             preset=self._settings.get("agent-preset/selected") or header.agent_preset or "",
@@ -214,3 +226,13 @@ class VersionsFold:
 
     def _set(self, kind: str, event: Event, key: str) -> None:
         self._settings[kind] = as_text(as_object(event.data).get(key))[:_LONGEST]
+
+
+def _argument(session: str, path: Path, homes: Homes | None) -> str:
+    place = path.absolute()
+    if homes is None or any(place.is_relative_to(store.absolute()) for _, store in homes.stores()):
+        return session
+    try:
+        return shlex.quote(str(place.relative_to(Path.cwd())))
+    except (OSError, ValueError):  # not below the folder that the program runs in, or that is gone
+        return shlex.quote(str(place))
