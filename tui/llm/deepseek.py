@@ -2,63 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from tui.llm.content import ImageSource, no_images
-from tui.llm.credentials import Credential, Secret
+from tui.llm.credentials import Secret
 from tui.llm.deepseek_body import beta_header, build_body
 from tui.llm.deepseek_stream import MessagesStream
 from tui.llm.failure import LlmFailure
-from tui.llm.http_stream import IDLE_TIMEOUT_S, HttpStreams
-from tui.llm.prepared import HttpCall, settled
+from tui.llm.prepared import HttpAdapter, HttpCall, HttpConnection, settled
 from tui.llm.projection import project_request
 from tui.llm.request import CallConfig, GenerateRequest
-from tui.llm.retry import RetryPolicy
-from tui.llm.route import DEFAULT_MAX_OUTPUT, ModelEntry, Route, deepseek_model, endpoint_root
+from tui.llm.route import DEFAULT_MAX_OUTPUT, Route, deepseek_model, endpoint_root
 
 API_VERSION: Final = "2023-06-01"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeepSeekConnection:
+class DeepSeekConnection(HttpConnection):
     """How one provider is reached, and what counts where neither request nor model says otherwise."""
 
-    provider: str
-    base_url: str
-    credential: Credential
-    models: Mapping[str, ModelEntry] = field(default_factory=dict[str, ModelEntry])
-    retry_policy: RetryPolicy = field(default_factory=RetryPolicy)
-    default_effort: str | None = None
     thinking: bool = True
     """False: the provider takes no thinking; every effort but `off` is refused."""
     max_output: int = DEFAULT_MAX_OUTPUT
     """Of models that are not listed; in tokens."""
     foreign: Collection[str] = ()
     """Providers of other adapters: what they signed is not sent here."""
-    images: ImageSource = no_images
-    idle_timeout_s: float = IDLE_TIMEOUT_S
 
 
-class DeepSeekAdapter:
+class DeepSeekAdapter(HttpAdapter[DeepSeekConnection]):
     """Calls of one provider. Raises ValueError for a base address that is none."""
 
     def __init__(self, connection: DeepSeekConnection) -> None:
-        self.connection = connection
-        self.endpoint = endpoint_root(connection.base_url)
-        self._streams = HttpStreams(idle_timeout_s=connection.idle_timeout_s)
-
-    @property
-    def provider(self) -> str:
-        return self.connection.provider
-
-    @property
-    def retry_policy(self) -> RetryPolicy:
-        return self.connection.retry_policy
-
-    def models(self) -> Sequence[ModelEntry]:
-        return tuple(self.connection.models.values())
+        super().__init__(connection, endpoint_root(connection.base_url))
 
     def prepare(self, config: CallConfig) -> DeepSeekCall:
         """Return the call for these settings. Raises LlmFailure UNSUPPORTED_REASONING_EFFORT."""
@@ -78,23 +54,9 @@ class DeepSeekAdapter:
         route = Route(provider=known.provider, kind="deepseek", endpoint=self.endpoint, model=entry)
         return DeepSeekCall(known, self._streams, route, *settled(config, effort=effort, max_tokens=limit))
 
-    async def aclose(self) -> None:
-        await self._streams.aclose()
 
-
-class DeepSeekCall(HttpCall):
+class DeepSeekCall(HttpCall[DeepSeekConnection]):
     """A prepared call; streamed once."""
-
-    def __init__(
-        self,
-        connection: DeepSeekConnection,
-        streams: HttpStreams,
-        route: Route,
-        config: CallConfig,
-        adapter_defaults: frozenset[str],
-    ) -> None:
-        super().__init__(connection.credential, streams, route, config, adapter_defaults)
-        self._connection = connection
 
     def body(self, request: GenerateRequest) -> dict[str, Any]:
         model = self.route.model

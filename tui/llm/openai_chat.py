@@ -5,20 +5,17 @@ It declares no update mode: every request carries the active tools whole and the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from tui.llm.chat_body import MaxTokensField, build_body
 from tui.llm.chat_stream import ChatStream
-from tui.llm.content import ImageSource, no_images
-from tui.llm.credentials import Credential, Secret
+from tui.llm.credentials import Secret
 from tui.llm.failure import LlmFailure
-from tui.llm.http_stream import IDLE_TIMEOUT_S, HttpStreams
-from tui.llm.prepared import HttpCall, settled
+from tui.llm.prepared import HttpAdapter, HttpCall, HttpConnection, settled
 from tui.llm.projection import project_request
 from tui.llm.request import CallConfig, GenerateRequest
-from tui.llm.retry import RetryPolicy
 from tui.llm.route import ModelEntry, Route, SystemPromptUpdate, ToolUpdateMode, checked_url
 
 DEFAULT_CONTEXT_WINDOW = 262_144
@@ -36,40 +33,19 @@ def chat_model(model_id: str) -> ModelEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChatConnection:
+class ChatConnection(HttpConnection):
     """How one provider is reached."""
 
-    provider: str
-    base_url: str
-    credential: Credential
-    models: Mapping[str, ModelEntry] = field(default_factory=dict[str, ModelEntry])
-    retry_policy: RetryPolicy = field(default_factory=RetryPolicy)
-    default_effort: str | None = None
     max_tokens_field: MaxTokensField = "max_tokens"
     capped: frozenset[str] = frozenset()
     """Models whose output cap is configured and therefore sent."""
-    images: ImageSource = no_images
-    idle_timeout_s: float = IDLE_TIMEOUT_S
 
 
-class ChatAdapter:
+class ChatAdapter(HttpAdapter[ChatConnection]):
     """Calls of one provider. Raises ValueError for a base address that is none."""
 
     def __init__(self, connection: ChatConnection) -> None:
-        self.connection = connection
-        self.endpoint = checked_url(connection.base_url)
-        self._streams = HttpStreams(idle_timeout_s=connection.idle_timeout_s)
-
-    @property
-    def provider(self) -> str:
-        return self.connection.provider
-
-    @property
-    def retry_policy(self) -> RetryPolicy:
-        return self.connection.retry_policy
-
-    def models(self) -> Sequence[ModelEntry]:
-        return tuple(self.connection.models.values())
+        super().__init__(connection, checked_url(connection.base_url))
 
     def prepare(self, config: CallConfig) -> ChatCall:
         """Return the call for these settings. Raises LlmFailure UNSUPPORTED_REASONING_EFFORT."""
@@ -89,23 +65,9 @@ class ChatAdapter:
         defaults = settled(config, effort=effort, max_tokens=limit)
         return ChatCall(self.connection, self._streams, route, *defaults)
 
-    async def aclose(self) -> None:
-        await self._streams.aclose()
 
-
-class ChatCall(HttpCall):
+class ChatCall(HttpCall[ChatConnection]):
     """A prepared call; streamed once."""
-
-    def __init__(
-        self,
-        connection: ChatConnection,
-        streams: HttpStreams,
-        route: Route,
-        config: CallConfig,
-        adapter_defaults: frozenset[str],
-    ) -> None:
-        super().__init__(connection.credential, streams, route, config, adapter_defaults)
-        self._connection = connection
 
     def with_tool_update(self, mode: ToolUpdateMode) -> Self:
         """Return the same call: this format has no update modes."""

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, Self, TypeVar
 
 from tui import __version__
+from tui.llm.content import ImageSource, no_images
 from tui.llm.deepseek_body import encode_body
 from tui.llm.failure import LlmFailure, failure_finish
-from tui.llm.http_stream import HttpStreams, Race
+from tui.llm.http_stream import IDLE_TIMEOUT_S, HttpStreams, Race
 from tui.llm.request import CallConfig, GenerateRequest
-from tui.llm.route import Route, SystemPromptUpdate, ToolUpdateMode
+from tui.llm.retry import RetryPolicy
+from tui.llm.route import ModelEntry, Route, SystemPromptUpdate, ToolUpdateMode
 
 if TYPE_CHECKING:
     from tui.llm.credentials import Credential, Secret
@@ -103,19 +105,63 @@ class AnswerReader(Protocol):
         ...
 
 
-class HttpCall(StreamedOnce):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpConnection:
+    """How one provider is reached."""
+
+    provider: str
+    base_url: str
+    credential: Credential
+    models: Mapping[str, ModelEntry] = field(default_factory=dict[str, ModelEntry])
+    retry_policy: RetryPolicy = field(default_factory=RetryPolicy)
+    default_effort: str | None = None
+    images: ImageSource = no_images
+    idle_timeout_s: float = IDLE_TIMEOUT_S
+
+
+_Connection = TypeVar("_Connection", bound=HttpConnection)
+
+
+class HttpAdapter(Generic[_Connection]):
+    """What the adapters of HTTP providers share (see Adapter)."""
+
+    def __init__(self, connection: _Connection, endpoint: str) -> None:
+        self.connection = connection
+        self.endpoint = endpoint
+        self._streams = HttpStreams(idle_timeout_s=connection.idle_timeout_s)
+
+    @property
+    def provider(self) -> str:
+        """The provider's id."""
+        return self.connection.provider
+
+    @property
+    def retry_policy(self) -> RetryPolicy:
+        """How the loop retries calls of this provider."""
+        return self.connection.retry_policy
+
+    def models(self) -> Sequence[ModelEntry]:
+        """Return the models that are listed, in their order."""
+        return tuple(self.connection.models.values())
+
+    async def aclose(self) -> None:
+        """Close connections that are kept open."""
+        await self._streams.aclose()
+
+
+class HttpCall(StreamedOnce, Generic[_Connection]):
     """A prepared call that is one streamed HTTP request."""
 
     def __init__(
         self,
-        credential: Credential,
+        connection: _Connection,
         streams: HttpStreams,
         route: Route,
         config: CallConfig,
         adapter_defaults: frozenset[str],
     ) -> None:
         super().__init__(route, config, adapter_defaults)
-        self._credential = credential
+        self._connection = connection
         self._streams = streams
 
     @abstractmethod
@@ -137,7 +183,7 @@ class HttpCall(StreamedOnce):
     ) -> AsyncGenerator[dict[str, Any], None]:
         body = self.body(request)
         async with Race(signal) as race:
-            key = await race.run(self._credential.read())
+            key = await race.run(self._connection.credential.read())
         secrets = () if key is None else (key.reveal(),)
         answer = self._reader(secrets)
         headers = {
