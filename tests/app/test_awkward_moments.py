@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from textual.command import CommandList
 from textual.events import Key
 
 from tests.support.app_driver import recording, session_app
@@ -41,8 +42,9 @@ async def test_a_second_enter_in_the_palette_does_not_do_it_twice() -> None:
     async with session_app(recording("tool-use")) as driver:
         await driver.press("ctrl+p")
         await driver.until(lambda: isinstance(driver.top, Palette))
-        await driver.press(*"filter-tool-changes", "down")
-        await driver.until(lambda: "Show tool changes only" in driver.text())
+        await driver.press(*"filter-tool-changes")
+        await driver.until(lambda: driver.top.query_one(CommandList).option_count == 1)
+        await driver.press("down")
         for _ in range(4):
             driver.app.post_message(Key("enter", "\r"))
         await driver.until(lambda: driver.top is driver.session)
