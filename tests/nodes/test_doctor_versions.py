@@ -17,6 +17,7 @@ from tui.blocks.layout import Layout
 from tui.blocks.text import plain
 from tui.export.doctor_json import versions_member
 from tui.i18n import translator
+from tui.nodes import doctor_versions
 from tui.nodes.doctor import Examination, examine
 from tui.nodes.doctor_versions import Route
 from tui.nodes.masking import MASK
@@ -166,9 +167,10 @@ def test_a_session_is_named_as_a_command_line_finds_it(
     assert stored.argument == stored.session
     elsewhere = tmp_path / "some logs"
     elsewhere.mkdir()
-    monkeypatch.chdir(tmp_path)
-    loose = examine(built.read(elsewhere), homes=homes).versions
-    assert shlex.split(loose.argument) == [str(next(elsewhere.rglob("*.jsonl")).relative_to(tmp_path))]
+    reading = built.read(elsewhere)
+    monkeypatch.chdir(elsewhere)
+    loose = examine(reading, homes=homes).versions
+    assert (elsewhere / shlex.split(loose.argument)[0]) == reading.log.path.parent
     monkeypatch.chdir(own)
-    loose = examine(built.read(elsewhere), homes=homes).versions
-    assert shlex.split(loose.argument) == [str(next(elsewhere.rglob("*.jsonl")))]
+    monkeypatch.setattr(doctor_versions, "_LONGEST_PATH", 20)
+    assert examine(reading, homes=homes).versions.argument == "SESSION"

@@ -7,6 +7,7 @@ profile or the endpoint of a route; only records of ours tell an endpoint.
 from __future__ import annotations
 
 import shlex
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -24,6 +25,7 @@ NotTold = Literal["dsh", "profile", "plugins", "endpoint"]
 
 _LISTED: Final = 20
 _LONGEST: Final = 120
+_LONGEST_PATH: Final = 48
 _OWN: Final = "dsh-tui"
 
 
@@ -42,7 +44,10 @@ class Versions(msgspec.Struct, frozen=True, kw_only=True):
 
     session: str
     argument: str = ""
-    """What a command line names the session by: its id where it is found by that, else its path."""
+    """What a command line names the session by: its id where it is found by that, else a short path.
+
+    `SESSION`, as the help has it, where only a long one would do: whoever came here knows it.
+    """
     format_version: int
     encoding: str = "none"
     preset: str = ""
@@ -232,7 +237,9 @@ def _argument(session: str, path: Path, homes: Homes | None) -> str:
     place = path.absolute()
     if homes is None or any(place.is_relative_to(store.absolute()) for _, store in homes.stores()):
         return session
-    try:
-        return shlex.quote(str(place.relative_to(Path.cwd())))
-    except (OSError, ValueError):  # not below the folder that the program runs in, or that is gone
-        return shlex.quote(str(place))
+    if place.name.startswith("session."):
+        place = place.parent  # A session's folder names its log.
+    with suppress(OSError, ValueError):  # not below the folder that the program runs in, or that is gone
+        place = place.relative_to(Path.cwd())
+    argument = shlex.quote(str(place))
+    return argument if len(argument) <= _LONGEST_PATH else "SESSION"
