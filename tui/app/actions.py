@@ -151,6 +151,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("switch-route", ("M",), N_("Told as another kind of route"), Group.REQUESTS, "requests"),
     Action("compare-from", ("=",), N_("Compare requests with this one"), Group.REQUESTS, "requests"),
     Action("recover", ("s",), N_("Draft a summary for a fresh session"), Group.PANES),
+    Action("open-original", ("U",), N_("Open the session it goes on from"), Group.PANES),
     Action("start-fresh", ("f5",), N_("Start a fresh session from the draft"), Group.DRAFT, "draft"),
     Action("copy-draft", ("f6",), N_("Copy the draft"), Group.DRAFT, "draft"),
     Action(
