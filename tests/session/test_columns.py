@@ -102,6 +102,8 @@ def test_a_column_of_runs_gives_back_each_entry(steps: list[tuple[int, str]]) ->
             column.correct_last(value)
             expected[-1] = value
     _same(column, expected)
+    for start in range(len(expected) + 1):
+        assert [value for count, value in column.runs(start) for _ in range(count)] == expected[start:]
 
 
 @given(st.integers(0, 60), st.lists(st.tuples(st.integers(0, 59), st.integers(-3, 2**31 - 1))))
@@ -115,6 +117,29 @@ def test_a_sparse_column_gives_back_what_was_set_and_nothing_elsewhere(
             column[at] = expected[at] = value
     _same(column, expected)
     assert dict(column.items()) == {at: value for at, value in enumerate(expected) if value != -1}
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.one_of(st.integers(0, 3), st.just(-1), st.integers(-300, 700)))),
+    st.integers(0, 30),
+    st.integers(0, 60),
+)
+def test_an_entry_is_found_by_its_row(steps: list[tuple[int, int]], start: int, row: int) -> None:
+    """As a plain search from the end would find it."""
+    rows, others = [1000], [-1]
+    later, sparse = LaterColumn(rows), SparseColumn(rows, -1)
+    later.append(-1)
+    for forward, distance in steps:
+        rows.append(rows[-1] + forward)
+        others.append(rows[-1] + distance if distance >= 0 else -1)
+        later.append(others[-1])
+        sparse[len(rows) - 1] = others[-1]
+    stop = len(rows)
+    start = min(start, stop)
+    for wanted in {1000 + row, *others} - {-1}:
+        expected = next((at for at in range(stop - 1, start - 1, -1) if others[at] == wanted), -1)
+        assert later.last_with(wanted, start, stop) == expected
+        assert sparse.last_with(wanted, start, stop) == expected
 
 
 def test_near_numbers_take_little_room_and_far_ones_no_more_than_they_need() -> None:

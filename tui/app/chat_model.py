@@ -15,6 +15,7 @@ from tui.nodes.chat import ChatNode
 from tui.nodes.chat_index import Flag, NodeKind
 from tui.nodes.chat_nodes import chat_node
 from tui.nodes.reading import Reading
+from tui.session.columns import RunColumn
 
 _CONTEXT = table((NodeKind.CONTEXT,))
 _HEADER = table((NodeKind.HEADER,))
@@ -102,7 +103,7 @@ class ChatModel(ReadingModel):
             return everything
         return either(self.without_folded(everything, start), kinds.translate(_TURN))
 
-    def turn_rows(self) -> tuple[array[int], array[int]]:
+    def turn_rows(self) -> tuple[array[int], RunColumn]:
         columns = self.reading.chat.index
         return columns.rows, columns.turns
 

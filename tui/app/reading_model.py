@@ -18,6 +18,7 @@ from tui.app.part import Part
 from tui.blocks.text import Line, Span, line
 from tui.i18n import Translator
 from tui.nodes.reading import Reading
+from tui.session.columns import RunColumn
 
 EARLIER = "earlier"
 """Key of the block that says that the beginning is still being read."""
@@ -85,7 +86,7 @@ class ReadingModel(ABC):
         """A byte for each item from `start` on: not 0 where it is in the chosen part."""
 
     @abstractmethod
-    def turn_rows(self) -> tuple[array[int], array[int]]:
+    def turn_rows(self) -> tuple[array[int], RunColumn]:
         """The first row of each item, ascending, and the position of its turn, -1 for none."""
 
     @abstractmethod
@@ -158,7 +159,7 @@ class ReadingModel(ABC):
             return mask
         rows, turns = self.turn_rows()
         if part.all_turns_folded:
-            outside = bytes(turn < 0 for turn in turns[start:])
+            outside = b"".join((b"\1" if turn < 0 else b"\0") * count for count, turn in turns.runs(start))
             return both(mask, outside)
         left = bytearray(mask)
         for turn in self.reading.turns.turns:

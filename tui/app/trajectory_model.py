@@ -13,6 +13,7 @@ from tui.blocks.text import Line
 from tui.blocks.trajectory_layout import row_line, turn_rule
 from tui.nodes.trajectory import trajectory_row
 from tui.nodes.trajectory_index import RowFlag, RowKind
+from tui.session.columns import RunColumn
 
 RowKey = tuple[int, int]
 """Sequence number and kind."""
@@ -60,7 +61,7 @@ class TrajectoryModel(ReadingModel):
             return mask
         return either(self.without_folded(mask, start), kinds.translate(_TURN))
 
-    def turn_rows(self) -> tuple[array[int], array[int]]:
+    def turn_rows(self) -> tuple[array[int], RunColumn]:
         columns = self.reading.trajectory.index
         return columns.rows, columns.turns
 

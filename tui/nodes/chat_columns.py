@@ -6,6 +6,8 @@ from array import array
 from bisect import bisect_left, bisect_right
 from enum import IntEnum
 
+from tui.session.columns import LaterColumn, RunColumn, SmallColumn
+
 
 class NodeKind(IntEnum):
     """Kinds of chat nodes; `TURN` and `NOTE` are headings of the pane, the rest stand in CONTRACT.md."""
@@ -61,19 +63,19 @@ class ChatIndex:
         self.kinds = bytearray()
         self.rows = array("I")
         """The row a node begins with; ascending."""
-        self.mids = array("i")
+        self.mids = LaterColumn(self.rows)
         """A second row: the recorded call of a tool, the summary of a compaction, the insertion of a queued
         prompt."""
-        self.ends = array("i")
+        self.ends = LaterColumn(self.rows)
         """The row that completes it: result, end, decision; -1 while there is none."""
-        self.blocks = array("H")
+        self.blocks = SmallColumn()
         """Position of the content block within the row's message."""
-        self.turns = array("i")
-        self.steps = array("H")
+        self.turns = RunColumn(self.kinds, -1)
+        self.steps = SmallColumn()
         self.flags = bytearray()
         self.sizes = array("I")
         """Characters of text, for estimating heights."""
-        self.breaks = array("H")
+        self.breaks = SmallColumn()
         """Line breaks in that text."""
         self.ending = 0
         """How many nodes at the end tell what the end of the log means; no row begins with them."""
@@ -83,9 +85,10 @@ class ChatIndex:
 
     def pop(self) -> None:
         """Take the last node back."""
-        columns = (self.kinds, self.rows, self.mids, self.ends, self.blocks)
-        for column in (*columns, self.turns, self.steps, self.flags, self.sizes, self.breaks):
+        for column in (self.kinds, self.rows, self.flags, self.sizes):
             del column[-1]
+        for packed in (self.mids, self.ends, self.blocks, self.turns, self.steps, self.breaks):
+            packed.drop_last()
 
     def nodes_of_row(self, row: int) -> range:
         """Nodes that begin with this row."""

@@ -1,7 +1,7 @@
 """Fold of the Chat pane: which nodes a session has, without their payloads.
 
-Each event adds or completes nodes; a node is a few numbers in columns (25 bytes) that say where its text
-lies, so a million events fit in memory and the pane decodes only what it shows (`chat`). The cost of an
+Each event adds or completes nodes; a node is a few numbers in columns (about 16 bytes) that say where its
+text lies, so a million events fit in memory and the pane decodes only what it shows (`chat`). The cost of an
 event does not depend on the length of the log.
 """
 
@@ -27,15 +27,11 @@ class ChatFold:
         self._append = (
             index.kinds.append,
             index.rows.append,
-            index.mids.append,
-            index.ends.append,
-            index.blocks.append,
-            index.turns.append,
-            index.steps.append,
+            index.ends.put,
             index.flags.append,
             index.sizes.append,
-            index.breaks.append,
         )
+        self._put = (index.mids.put, index.blocks.put, index.steps.put, index.breaks.put)
         self.active: frozenset[str] | None = None
         """Names of the tools of the header in force, None before any; kept by whoever folds headers."""
         self.fresh: frozenset[str] = frozenset()
@@ -195,21 +191,29 @@ class ChatFold:
         mid: int = -1,
     ) -> int:
         """Append a node; returns its position."""
-        place = self._place
-        step = place.step
+        index, place = self.index, self._place
         # The columns' own append methods, looked up once: this is where a long log spends its time.
-        kinds, rows, mids, ends, blocks, turns, steps, flagged, sizes, lines = self._append
+        kinds, rows, ends, flagged, sizes = self._append
+        if place.index != index.turns.newest:
+            index.turns.change(place.index)
         kinds(kind)
         rows(row)
-        mids(mid)
-        ends(-1)
-        blocks(block if block < 65535 else 65535)
-        turns(place.index)
-        steps(step if 0 <= step < 65536 else 0)
+        ends(0)
         flagged(flags)
         sizes(size if size < 4_000_000_000 else 4_000_000_000)
-        lines(breaks if breaks < 65535 else 65535)
-        return len(self.index.kinds) - 1
+        step = place.step
+        if 0 <= step < 255 and mid < 0 and block < 255 and breaks < 255:
+            mids, blocks, steps, lines = self._put
+            mids(0)
+            blocks(block)
+            steps(step)
+            lines(breaks)
+        else:
+            index.mids.append(mid)
+            index.blocks.append(block)
+            index.steps.append(step if 0 <= step < 65536 else 0)
+            index.breaks.append(breaks if breaks < 65535 else 65535)
+        return len(index.kinds) - 1
 
     def _marker(self, kind: NodeKind) -> Any:
         def mark(row: int, record: Any) -> None:
@@ -221,7 +225,8 @@ class ChatFold:
         place = self._place
         if place.index > 0 and place.turns[place.index - 1].is_open:
             # Damage: the turn before has no end.
-            self.index.turns[self._unfinished(row)] = place.index - 1
+            self._unfinished(row)
+            self.index.turns.correct_last(place.index - 1)
             self._leave_turn()
         self._abandon_compaction()
         self.add(NodeKind.TURN, row)

@@ -21,6 +21,7 @@ from tui.nodes.search_scan import piece_end, rows_with
 from tui.nodes.search_text import UNSENT, Place, place_texts, tool_names
 from tui.nodes.trajectory import is_bookkeeping
 from tui.nodes.trajectory_index import RowFlag, RowKind
+from tui.session.columns import LaterColumn, SparseColumn
 from tui.session.log import DAMAGE_CODE, UNKNOWN_CODE
 from tui.session.records import CODES
 
@@ -36,8 +37,8 @@ _WORDED = frozenset(
 )
 _FAILED = frozenset((NodeKind.FAILURE, NodeKind.INTERRUPTED, NodeKind.DAMAGE))
 _ROWS_AT_ONCE = 512
-_REACHES = (64, 1024, 65_536)
-"""How far back the beginning of what a row completes is looked for, nearest first."""
+_REACH = 65_536
+"""How far back the beginning of what a row completes is looked for."""
 _ATTEMPT = CODES["assistant/attempt"]
 _CHAINED = frozenset((_ATTEMPT, CODES["llm/retry"], CODES["llm/retry-started"]))
 _LATER = frozenset(
@@ -330,14 +331,15 @@ def _order(hit: Hit) -> tuple[int, int]:
     return hit.trajectory_index, -1 if hit.chat_index is None else hit.chat_index
 
 
-def _last(column: array[int], row: int, before: int) -> int:
+def _last(column: LaterColumn | SparseColumn | array[int], row: int, before: int) -> int:
     """The entry at or before a position that holds a row, -1 if there is none near enough."""
-    for reach in _REACHES:
-        try:
-            return column.index(row, max(0, before + 1 - reach), before + 1)
-        except ValueError:
-            continue
-    return -1
+    start, stop = max(0, before + 1 - _REACH), before + 1
+    if not isinstance(column, array):
+        return column.last_with(row, start, stop)
+    try:
+        return column.index(row, start, stop)
+    except ValueError:
+        return -1
 
 
 __all__ = ["Hit", "Query", "Search", "Texts"]

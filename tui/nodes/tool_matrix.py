@@ -115,7 +115,7 @@ class ToolMatrix:
         self._fallbacks = Fallbacks(reading.log)
         self._fallbacks.extend()
         index = reading.trajectory.index
-        numbered = sorted((number, item) for item, number in enumerate(index.requests) if number)
+        numbered = sorted((number, item) for item, number in index.requests.items())
         self._items = array("I", (item for _, item in numbered))
         self._rows = array("I", (index.rows[item] for item in self._items))
         self._ends = self._column_ends(zoom)

@@ -1,8 +1,8 @@
 """Fold of the Trajectory pane: one row a record, in the order of the log.
 
 Calls and their results are one row, compactions too; everything else that happened has its own. Rows are
-numbers in columns (29 bytes); `trajectory` decodes the ones that are shown. The fold also numbers the model
-requests (CONTRACT.md).
+numbers in columns (about 11 bytes); `trajectory` decodes the ones that are shown. The fold also numbers the
+model requests (CONTRACT.md).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 from tui.nodes.turns import TurnsFold
 from tui.session import records as r
+from tui.session.columns import LaterColumn, RunColumn, SmallColumn, SparseColumn
 from tui.session.damage import Damage
 
 
@@ -81,14 +82,14 @@ class TrajectoryIndex:
         self.kinds = bytearray()
         self.rows = array("I")
         """The row of the log it begins with; ascending."""
-        self.starts = array("i")
+        self.starts = SparseColumn(self.kinds, -1)
         """The row whose time is the start of a request, -1 where the row itself is the start."""
-        self.mids = array("i")
-        self.ends = array("i")
+        self.mids = SparseColumn(self.kinds, -1)
+        self.ends = LaterColumn(self.rows)
         """The row that completes it, -1 while there is none."""
-        self.turns = array("i")
-        self.steps = array("H")
-        self.requests = array("I")
+        self.turns = RunColumn(self.kinds, -1)
+        self.steps = SmallColumn()
+        self.requests = SparseColumn(self.kinds, 0)
         """Number of the model request, 0 for none."""
         self.flags = bytearray()
 
@@ -114,12 +115,8 @@ class TrajectoryFold:
         self._append = (
             index.kinds.append,
             index.rows.append,
-            index.starts.append,
-            index.mids.append,
-            index.ends.append,
-            index.turns.append,
-            index.steps.append,
-            index.requests.append,
+            index.ends.put,
+            index.steps.put,
             index.flags.append,
         )
         self.request_count = 0
@@ -195,20 +192,26 @@ class TrajectoryFold:
 
     def add(self, kind: int, row: int, flags: int = 0, start: int = -1, request: int = 0) -> int:
         """Append a row; returns its position."""
-        place = self._place
-        step = place.step
+        index, place = self.index, self._place
         # The columns' own append methods, looked up once: this is where a long log spends its time.
-        kinds, rows, starts, mids, ends, turns, steps, requests, flagged = self._append
+        kinds, rows, ends, steps, flagged = self._append
+        if place.index != index.turns.newest:
+            index.turns.change(place.index)
         kinds(kind)
         rows(row)
-        starts(start)
-        mids(-1)
-        ends(-1)
-        turns(place.index)
-        steps(step if 0 <= step < 65536 else 0)
-        requests(request)
+        ends(0)
+        step = place.step
+        if 0 <= step < 255:
+            steps(step)
+        else:
+            index.steps.append(step if 0 <= step < 65536 else 0)
         flagged(flags)
-        return len(self.index.kinds) - 1
+        at = len(index.kinds) - 1
+        if start >= 0:
+            index.starts[at] = start
+        if request:
+            index.requests[at] = request
+        return at
 
     def _request(self) -> int:
         self.request_count += 1

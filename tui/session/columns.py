@@ -132,38 +132,48 @@ class SmallColumn(_Column):
         self._others.pop(len(self._bytes), None)
 
 
-class LaterColumn(_Column):
-    """For each entry of a column of rows another row, mostly one soon after it, or -1 for none."""
+class LaterColumn(SmallColumn):
+    """For each entry of a column of rows another row, mostly one soon after it, or -1 for none.
 
-    __slots__ = ("_rows", "_steps", "put")
+    Held is the step to it: 0 for none, 1 for the entry's own row and so on; negative for a row before it.
+    """
+
+    __slots__ = ("_rows",)
 
     def __init__(self, rows: Sequence[int]) -> None:
+        super().__init__()
         self._rows = rows
-        # 0 for none, 1 for the entry's own row and so on; negative for a row before it.
-        self._steps = SmallColumn()
-        self.put = self._steps.put
-        """Append a row by its step: 0 for none, 1 for the entry's own row, at most 254."""
-
-    def __len__(self) -> int:
-        return len(self._steps)
 
     def at(self, index: int) -> int:
-        step = self._steps.at(index)
+        step = super().at(index)
         if not step:
             return -1
         return self._rows[index] + (step - 1 if step > 0 else step)
 
-    def append(self, row: int) -> None:
+    def append(self, value: int) -> None:
         """Append a row, -1 for none; the entry's own row is entered already."""
-        self._steps.append(self._step(len(self._steps), row))
+        super().append(self._step(len(self._bytes), value))
 
-    def __setitem__(self, index: int, row: int) -> None:
+    def __setitem__(self, index: int, value: int) -> None:
         """Change a row; its position is not negative."""
-        self._steps[index] = self._step(index, row)
+        step = value - self._rows[index] + 1
+        if 0 < step < _ELSEWHERE and not self._others:
+            # The ordinary case, without the calls that the others need.
+            self._bytes[index] = step
+        else:
+            super().__setitem__(index, self._step(index, value))
 
-    def drop_last(self) -> None:
-        """Take the last row back."""
-        self._steps.drop_last()
+    def last_with(self, row: int, start: int, stop: int) -> int:
+        """The last entry of a stretch that has this row, -1 if there is none; its rows are to ascend."""
+        near = bisect_left(self._rows, row - _ELSEWHERE, start, stop)
+        for index in range(stop - 1, near - 1, -1):
+            if self.at(index) == row:
+                return index
+        others = self._others
+        far = (
+            range(start, near) if len(others) > near - start else [at for at in others if start <= at < near]
+        )
+        return max((index for index in far if self.at(index) == row), default=-1)
 
     def _step(self, index: int, row: int) -> int:
         if row < 0:
@@ -189,6 +199,16 @@ class RunColumn(_Column):
 
     def at(self, index: int) -> int:
         return self._values[bisect_right(self._starts, index) - 1]
+
+    def runs(self, start: int) -> Iterator[tuple[int, int]]:
+        """The entries from a position on, by runs: how many entries, and their number."""
+        count = len(self)
+        run = max(bisect_right(self._starts, start) - 1, 0)
+        for after in range(run + 1, len(self._starts) + 1):
+            end = min(self._starts[after], count) if after < len(self._starts) else count
+            if end > start:
+                yield end - start, self._values[after - 1]
+                start = end
 
     def change(self, value: int) -> None:
         """From the next entry on the number is another one."""
@@ -240,6 +260,14 @@ class SparseColumn(_Column):
         if value != self._absent:
             places.insert(found, index)
             values.insert(found, value)
+
+    def last_with(self, value: int, start: int, stop: int) -> int:
+        """The last entry of a stretch that has this number, -1 if there is none."""
+        low, high = bisect_left(self._places, start), bisect_left(self._places, stop)
+        for found in range(high - 1, low - 1, -1):
+            if self._values[found] == value:
+                return self._places[found]
+        return -1
 
     def items(self) -> Iterator[tuple[int, int]]:
         """The entries that have a number: position and number, in order."""
