@@ -49,13 +49,13 @@ def lens_lines(
 ) -> list[Line]:
     """The request, a column for each kind of route, what the provider counted, what a tool change costs."""
     tr = layout.tr
-    rows = [_title(row, layout), EMPTY]
+    rows = [*_title(row, layout), EMPTY]
     facts = _facts(tr)
     if not any(_later_prompts(lens) for lens in lenses.values()):
         facts = [fact for fact in facts if fact[0] != tr.t("later prompts")]
     if layout.width < _NARROW:
         for mode in MODES:
-            rows.append(line(*_head(mode, row, chosen, doubts, layout)))
+            rows += wrap(_head(mode, row, chosen, doubts, layout), layout.width)
             rows += table(
                 [[[Span(name, "muted")], told] for name, tell in facts if (told := tell(lenses[mode]))],
                 [Column(), Column()],
@@ -77,14 +77,14 @@ def lens_lines(
     return [to_ascii(line(*plain_signs(layout, each.spans))) for each in rows] if layout.ascii else rows
 
 
-def _title(row: RequestRow, layout: Layout) -> Line:
+def _title(row: RequestRow, layout: Layout) -> list[Line]:
     tr = layout.tr
     spans = [
         Span(place_text(tr, row.place), "heading bold"),
         Span(f"  {clean_line(row.model)}", "accent"),
         Span(f"  {mode_text(tr, row.mode, row.source)}", "muted"),
     ]
-    return line(*plain_signs(layout, spans))
+    return wrap(plain_signs(layout, spans), layout.width)
 
 
 def _head(

@@ -42,10 +42,8 @@ def _summary(row: RequestRow, before: ProjectedRequest | None, lens: Lens, layou
     title = place_text(tr, row.place)
     if before is not None:
         title = tr.t("{request} beside request {n}", request=title, n=tr.number(before.request.place.n))
-    rows = [
-        line(Span(title, "heading bold"), Span(f"  {mode_name(lens.projected.mode)}", "accent")),
-        EMPTY,
-    ]
+    heading = [Span(title, "heading bold"), Span(f"  {mode_name(lens.projected.mode)}", "accent")]
+    rows = [*wrap(heading, layout.width), EMPTY]
     if before is not None and prefix.broken_at is None:
         kept = tr.t(
             "The request before is kept whole: {kept} messages were there already.",
@@ -98,7 +96,8 @@ def _declarations(before: ProjectedRequest, now: ProjectedRequest, layout: Layou
     rows += [_tool("removed", name, tr.t("not declared any more"), layout) for name in had if name not in has]
     kept_order = [name for name in had if name in has] == [name for name in has if name in had]
     if not kept_order:
-        rows.append(line(Span(tr.t("The declarations that stayed stand in another order."), "muted")))
+        told = tr.t("The declarations that stayed stand in another order.")
+        rows += wrap([Span(told, "muted")], layout.width)
     return _section(tr.t("Declarations"), rows, layout)
 
 
