@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from tui.llm.learned import LearnedModes
+from tui.llm.route import Route
 from tui.loop.compaction import Compacted, CompactionFailed, compact_now, is_long
 from tui.loop.errors import error_json
 from tui.loop.frames import LiveFrame, Status, Unsubscribe
@@ -99,6 +100,10 @@ class Agent:
     def learned(self) -> LearnedModes:
         """The routes that are known to refuse tool changes."""
         return self._loop.options.learned
+
+    def has_fallen_back(self, route: Route) -> bool:
+        """Tell whether a route that declares a tool update mode is sent full definitions instead."""
+        return self._loop.downgrades.falls_back(route)
 
     @property
     def is_long(self) -> bool:

@@ -73,6 +73,10 @@ class Downgrades:
         known = self.known(call.route)
         return call if known is None else limited(call, prompts_refused=known.prompts_refused)
 
+    def falls_back(self, route: Route) -> bool:
+        """Tell whether a route is sent less than it declares."""
+        return route.model.tool_update is not None and not self.strict and self.known(route) is not None
+
     def known(self, route: Route) -> Learned | None:
         """Return why a route that declares a mode is sent none: from the cache, else from the log."""
         entry = self._learned.entry(route)
