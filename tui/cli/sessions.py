@@ -16,7 +16,8 @@ from tui.export.json_text import present, write_document
 from tui.export.output import utf8_writer
 from tui.i18n import Translator
 from tui.session.json_text import well_formed
-from tui.session.library import LibraryRow, Shelf, arrange, fill, scan
+from tui.session.library import LibraryRow, Shelf, arrange, scan
+from tui.session.library_cache import LibraryCache, library_cache_path
 
 _TITLE_CELLS = 44
 _FOLDER_CELLS = 28
@@ -75,11 +76,13 @@ def session_entry(row: LibraryRow) -> dict[str, Any]:
 def _filled(run: Run) -> list[LibraryRow]:
     """Every row with what its whole log tells."""
     quick = list(scan(run.settings.homes))
+    cache = LibraryCache(library_cache_path())
     rows: list[LibraryRow] = []
     with Progress(run.tr) as progress:
         for row in quick:
-            rows.append(fill(row))
+            rows.append(cache.fill(row))
             progress.tell(len(rows) / len(quick))
+    cache.save()
     return rows
 
 
