@@ -6,7 +6,8 @@ thoughts `text` is the whole text, cleaned; `body` is always the text as recorde
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import singledispatch
 from typing import Any
 
 from tui.blocks.clean import clean, clean_line
@@ -84,9 +85,10 @@ def _text(node: c.ChatNode, tr: Translator) -> str:
     return clean_line(node_text(tr, node))
 
 
+@singledispatch
 def _facts(node: c.ChatNode) -> dict[str, Any]:
-    build = _FACTS[type(node)]
-    return build(node)
+    """Return what a kind of node has beside what all have."""
+    raise TypeError(f"a node of kind {node.kind} has no entry")
 
 
 def _content(content: c.Content) -> dict[str, Any]:
@@ -108,6 +110,7 @@ def _foreign(blocks: Sequence[c.ForeignBlock]) -> list[dict[str, Any]]:
     return [{"type": block.type, "data": block.data} for block in blocks]
 
 
+@_facts.register
 def _user(node: c.UserNode) -> dict[str, Any]:
     return {
         "body": node.content.text,
@@ -116,6 +119,7 @@ def _user(node: c.UserNode) -> dict[str, Any]:
     }
 
 
+@_facts.register
 def _assistant(node: c.AssistantNode) -> dict[str, Any]:
     foreign = node.foreign
     return {
@@ -132,6 +136,7 @@ def _assistant(node: c.AssistantNode) -> dict[str, Any]:
     }
 
 
+@_facts.register
 def _reasoning(node: c.ReasoningNode) -> dict[str, Any]:
     return {
         "body": node.text,
@@ -144,6 +149,7 @@ def _reasoning(node: c.ReasoningNode) -> dict[str, Any]:
     }
 
 
+@_facts.register
 def _tool(node: c.ToolNode) -> dict[str, Any]:
     has_result = node.state in ("ok", "error")
     return {
@@ -175,6 +181,7 @@ def _availability(node: c.ToolNode) -> dict[str, Any]:
     return {"availability": node.availability, **present(availability_seq=node.availability_seq)}
 
 
+@_facts.register
 def _context(node: c.ContextNode) -> dict[str, Any]:
     return {
         "source": node.source,
@@ -185,6 +192,7 @@ def _context(node: c.ContextNode) -> dict[str, Any]:
     }
 
 
+@_facts.register
 def _header(node: c.HeaderNode) -> dict[str, Any]:
     change = header_change(node.notice)
     if node.told:
@@ -194,10 +202,12 @@ def _header(node: c.HeaderNode) -> dict[str, Any]:
     return change
 
 
+@_facts.register
 def _system(node: c.SystemNode) -> dict[str, Any]:
     return {"change": node.change, "body": node.text}
 
 
+@_facts.register
 def _compaction(node: c.CompactionNode) -> dict[str, Any]:
     return {
         "body": node.summary,
@@ -214,6 +224,7 @@ def _compaction(node: c.CompactionNode) -> dict[str, Any]:
     }
 
 
+@_facts.register
 def _retry(node: c.RetryNode) -> dict[str, Any]:
     return {
         "attempts": [
@@ -235,6 +246,7 @@ def _retry(node: c.RetryNode) -> dict[str, Any]:
     }
 
 
+@_facts.register
 def _failure(node: c.FailureNode) -> dict[str, Any]:
     return {
         "code": node.code,
@@ -244,6 +256,7 @@ def _failure(node: c.FailureNode) -> dict[str, Any]:
     }
 
 
+@_facts.register
 def _interrupted(node: c.InterruptedNode) -> dict[str, Any]:
     return {
         "reason": node.reason,
@@ -251,18 +264,22 @@ def _interrupted(node: c.InterruptedNode) -> dict[str, Any]:
     }
 
 
+@_facts.register
 def _command(node: c.CommandNode) -> dict[str, Any]:
     return {"name": node.name, "arguments": node.arguments, "status": node.state, **named(output=node.text)}
 
 
+@_facts.register
 def _plan(node: c.PlanNode) -> dict[str, Any]:
     return {"active": node.active}
 
 
+@_facts.register
 def _todo(node: c.TodoNode) -> dict[str, Any]:
     return {"items": [{"content": item.content, "status": item.status} for item in node.items]}
 
 
+@_facts.register
 def _job(node: c.JobNode) -> dict[str, Any]:
     return {
         "job_id": node.job_id,
@@ -273,18 +290,22 @@ def _job(node: c.JobNode) -> dict[str, Any]:
     }
 
 
+@_facts.register
 def _approval(node: c.ApprovalNode) -> dict[str, Any]:
     return {"tool": node.tool, **named(reason=node.reason, outcome=node.outcome)}
 
 
+@_facts.register
 def _subagent(node: c.SubagentNode) -> dict[str, Any]:
     return {"child_id": node.child_id, "mode": node.mode, "label": node.label}
 
 
+@_facts.register
 def _title(node: c.TitleNode) -> dict[str, Any]:
     return {"title": node.title, **named(by=node.by)}
 
 
+@_facts.register
 def _unknown(node: c.UnknownNode) -> dict[str, Any]:
     return {
         "type": node.type,
@@ -294,29 +315,6 @@ def _unknown(node: c.UnknownNode) -> dict[str, Any]:
     }
 
 
+@_facts.register
 def _damage(node: c.DamageNode) -> dict[str, Any]:
     return {**damage_entry(node.damage), **named(raw=node.raw)}
-
-
-_FACTS: dict[type[c.ChatNode], Callable[[Any], dict[str, Any]]] = {
-    c.UserNode: _user,
-    c.AssistantNode: _assistant,
-    c.ReasoningNode: _reasoning,
-    c.ToolNode: _tool,
-    c.ContextNode: _context,
-    c.HeaderNode: _header,
-    c.SystemNode: _system,
-    c.CompactionNode: _compaction,
-    c.RetryNode: _retry,
-    c.FailureNode: _failure,
-    c.InterruptedNode: _interrupted,
-    c.CommandNode: _command,
-    c.PlanNode: _plan,
-    c.TodoNode: _todo,
-    c.JobNode: _job,
-    c.ApprovalNode: _approval,
-    c.SubagentNode: _subagent,
-    c.TitleNode: _title,
-    c.UnknownNode: _unknown,
-    c.DamageNode: _damage,
-}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import singledispatch
 from typing import Any, NamedTuple
 
 from tui.blocks import wording as w
@@ -43,7 +44,7 @@ def chat_sections(reading: Reading, tr: Translator, first: int = 0) -> Iterator[
 
 def chat_section(node: c.ChatNode, tr: Translator) -> Section:
     """Return the section of one node that is no heading of a turn."""
-    said = _SAID[type(node)](node, tr)
+    said = _said(node, tr)
     facts = list(said.facts)
     title = clean_line(said.title)
     if node.time_ms is not None:
@@ -64,6 +65,12 @@ def chat_section(node: c.ChatNode, tr: Translator) -> Section:
         nested=isinstance(node, c.ToolNode) and node.nested,
         faint=node.replaced or (isinstance(node, c.UserNode) and node.discarded),
     )
+
+
+@singledispatch
+def _said(node: c.ChatNode, tr: Translator) -> _Said:
+    """Return what a kind of node says."""
+    raise TypeError(f"a node of kind {node.kind} has no section")
 
 
 def pretty(text: str) -> str:
@@ -132,10 +139,12 @@ def _chunks(tr: Translator, node: c.AssistantNode | c.ReasoningNode | c.ToolNode
     ]
 
 
+@_said.register
 def _note(node: c.NoteNode, tr: Translator) -> _Said:
     return _Said(w.note_title(tr, node))
 
 
+@_said.register
 def _user(node: c.UserNode, tr: Translator) -> _Said:
     facts = [tr.t("steering, while the turn ran")] if node.steering else []
     if node.discarded:
@@ -146,6 +155,7 @@ def _user(node: c.UserNode, tr: Translator) -> _Said:
     return _Said(title, _content(tr, node.content), facts)
 
 
+@_said.register
 def _assistant(node: c.AssistantNode, tr: Translator) -> _Said:
     parts: list[Part] = [Markup(node.text)]
     mark = w.answer_mark(tr, node)
@@ -156,11 +166,13 @@ def _assistant(node: c.AssistantNode, tr: Translator) -> _Said:
     return _Said(tr.t("Answer"), [*parts, *_chunks(tr, node)], [node.model])
 
 
+@_said.register
 def _reasoning(node: c.ReasoningNode, tr: Translator) -> _Said:
     facts = [tr.t("cut off")] if node.truncated else [tr.t("interrupted")] if node.interrupted else []
     return _Said(w.reasoning_title(tr, node), [Prose(node.text), *_chunks(tr, node)], facts)
 
 
+@_said.register
 def _tool(node: c.ToolNode, tr: Translator) -> _Said:
     facts = [w.status_text(tr, node.state)]
     if node.state == "error":
@@ -179,6 +191,7 @@ def _tool(node: c.ToolNode, tr: Translator) -> _Said:
     return _Said(w.tool_title(node.name), parts, facts)
 
 
+@_said.register
 def _context(node: c.ContextNode, tr: Translator) -> _Said:
     content = _content(tr, node.content)
     if node.notice is None:
@@ -188,6 +201,7 @@ def _context(node: c.ContextNode, tr: Translator) -> _Said:
     return _Said(w.notice_title(tr, node.notice), parts, facts, "tool-change")
 
 
+@_said.register
 def _header(node: c.HeaderNode, tr: Translator) -> _Said:
     notice = node.notice
     parts = [
@@ -199,16 +213,19 @@ def _header(node: c.HeaderNode, tr: Translator) -> _Said:
     return _Said(w.header_title(tr, notice), parts)
 
 
+@_said.register
 def _system(node: c.SystemNode, tr: Translator) -> _Said:
     return _Said(w.system_title(tr, node.change), [Prose(node.text)])
 
 
+@_said.register
 def _compaction(node: c.CompactionNode, tr: Translator) -> _Said:
     facts = [node.model, tr.duration(node.duration_ms) if node.duration_ms is not None else ""]
     error = Prose(node.error) if node.state == "failed" else Prose("")
     return _Said(w.compaction_title(tr, node), [error, Markup(node.summary)], facts)
 
 
+@_said.register
 def _retry(node: c.RetryNode, tr: Translator) -> _Said:
     items: list[Item] = []
     partial: list[Part] = []
@@ -221,6 +238,7 @@ def _retry(node: c.RetryNode, tr: Translator) -> _Said:
     return _Said(w.retry_title(tr, node), [Items(tuple(items)), *partial])
 
 
+@_said.register
 def _failure(node: c.FailureNode, tr: Translator) -> _Said:
     facts = [
         tr.t("HTTP {status}", status=node.status) if node.status is not None else "",
@@ -231,68 +249,53 @@ def _failure(node: c.FailureNode, tr: Translator) -> _Said:
     return _Said(w.failure_title(tr, node.code), parts, facts)
 
 
+@_said.register
 def _interrupted(node: c.InterruptedNode, tr: Translator) -> _Said:
     title = w.interruption_title(tr, node.reason, node.cause, node.detail)
     return _Said(title, [Prose(node.partial, tr.t("discarded text"))])
 
 
+@_said.register
 def _command(node: c.CommandNode, tr: Translator) -> _Said:
     return _Said(w.command_title(node), [Prose(node.text)], [w.status_text(tr, node.state)])
 
 
+@_said.register
 def _todo(node: c.TodoNode, tr: Translator) -> _Said:
     items = tuple(Item(item.status, item.content, w.status_text(tr, item.status)) for item in node.items)
     return _Said(w.todo_title(tr, node), [Items(items)])
 
 
+@_said.register
 def _job(node: c.JobNode, tr: Translator) -> _Said:
     facts = [node.job_id, tr.duration(node.duration_ms) if node.duration_ms is not None else ""]
     return _Said(w.job_title(tr, node), [Prose(node.detail)], facts)
 
 
+@_said.register
 def _approval(node: c.ApprovalNode, tr: Translator) -> _Said:
     return _Said(w.approval_title(tr, node), [Prose(node.reason)])
 
 
+@_said.register
 def _unknown(node: c.UnknownNode, tr: Translator) -> _Said:
     return _Said(w.unknown_title(tr, node), [Code(pretty_value(node.data), language="json")])
 
 
+@_said.register
 def _damage(node: c.DamageNode, tr: Translator) -> _Said:
     return _Said(w.damage_text(tr, node.damage), [Code(node.raw, tr.t("The line as it stands"))])
 
 
+@_said.register(c.PlanNode)
+@_said.register(c.TitleNode)
 def _titled(node: c.ChatNode, tr: Translator) -> _Said:
     return _Said(w.node_title(tr, node))
 
 
+@_said.register
 def _subagent(node: c.SubagentNode, tr: Translator) -> _Said:
     return _Said(w.subagent_title(tr, node), facts=[node.child_id])
-
-
-_SAID: dict[type[c.ChatNode], Callable[[Any, Translator], _Said]] = {
-    c.NoteNode: _note,
-    c.UserNode: _user,
-    c.AssistantNode: _assistant,
-    c.ReasoningNode: _reasoning,
-    c.ToolNode: _tool,
-    c.ContextNode: _context,
-    c.HeaderNode: _header,
-    c.SystemNode: _system,
-    c.CompactionNode: _compaction,
-    c.RetryNode: _retry,
-    c.FailureNode: _failure,
-    c.InterruptedNode: _interrupted,
-    c.CommandNode: _command,
-    c.PlanNode: _titled,
-    c.TodoNode: _todo,
-    c.JobNode: _job,
-    c.ApprovalNode: _approval,
-    c.SubagentNode: _subagent,
-    c.TitleNode: _titled,
-    c.UnknownNode: _unknown,
-    c.DamageNode: _damage,
-}
 
 
 def _is_empty(part: Part) -> bool:
