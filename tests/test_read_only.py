@@ -99,9 +99,14 @@ def watched(environ: dict[str, str], *arguments: str | Path) -> subprocess.Compl
 
 
 def foreign(acts: list[tuple[str, list[str]]], environ: dict[str, str]) -> list[Any]:
-    """Acts outside of our own cache folder."""
+    """Acts outside of our own cache folder, which may be made with the folders it lies in."""
     cache = os.path.join(environ["XDG_CACHE_HOME"], "dsh-tui")
-    return [(event, args) for event, args in acts if not args or not args[0].startswith(cache)]
+
+    def is_own(event: str, args: list[str]) -> bool:
+        inside = bool(args) and f"{args[0]}/".startswith(f"{cache}/")
+        return inside or (event == "os.mkdir" and cache.startswith(f"{args[0]}/"))
+
+    return [(event, args) for event, args in acts if not is_own(event, args)]
 
 
 COMMANDS = [
