@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from tests.support.fake_provider import FakeProvider, Reply, answer, refusal, wirecheck
 from tests.support.loop_driver import Driver, assert_wire, driving, loopback, model, tool
-from tui.llm.route import ToolUpdateMode
+from tui.llm.route import ModelEntry, ToolUpdateMode
 from tui.loop import checkpoint, context
 from tui.loop.compaction import CompactionFailed
 from tui.loop.header import Selection
@@ -125,8 +126,7 @@ SCENARIOS = [
 async def test_a_conversation_gives_the_recorded_events_and_bodies(
     scenario: Scenario, tmp_path: Path, shared: Path
 ) -> None:
-    folder = shared / "spec" / "wire" / scenario.folder
-    recorded = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+    folder, recorded = recording(shared, scenario.folder)
     async with FakeProvider() as provider:
         provider.queue(*recorded_answers(recorded, folder))
         stage = Stage()
@@ -140,46 +140,25 @@ async def test_a_conversation_gives_the_recorded_events_and_bodies(
             ),
             model("plain-2", None, prompt_in_history=False, context_window=50_000),
         ]
-        adapter = loopback(provider, *models, provider=PROVIDER)
-        async with driving(
-            tmp_path,
-            adapter,
-            registry=stage.tools,
-            prompt=stage.prompt,
-            selection=Selection(provider=PROVIDER, model="weaver-1"),
-            compaction=scenario.compaction,
-        ) as driver:
+        async with stage.driving(tmp_path, provider, *models, compaction=scenario.compaction) as driver:
             driver.agent.hooks.pre_step.append(stage.pre_step)
             for turn in scenario.turns:
                 stage.set(driver, turn)
                 await driver.say(turn.text)
             mine = [plain(event) for event in driver.events() if event.type not in OWN_EVENTS]
-        assert_wire(wirecheck(shared), provider.bodies)
-        bodies = [json.loads(path.read_text())["body"] for path in sorted(folder.glob("[0-9]*.json"))]
-        assert [neutral_body(body) for body in provider.bodies] == [neutral_body(body) for body in bodies]
+        assert_recorded(shared, folder, provider.bodies)
         assert comparable(mine) == comparable(recorded)
 
 
 async def test_prompt_and_tools_that_change_in_mid_turn_follow_the_results(
     tmp_path: Path, shared: Path
 ) -> None:
-    folder = shared / "spec" / "wire" / "order-system-and-tools-mid-turn-in-history"
-    recorded = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+    folder, recorded = recording(shared, "order-system-and-tools-mid-turn-in-history")
     async with FakeProvider() as provider:
         provider.queue(*recorded_answers(recorded, folder))
         stage = Stage()
-        adapter = loopback(
-            provider,
-            model("weaver-1", "in-history", context_window=100_000, max_output=1_000),
-            provider=PROVIDER,
-        )
-        async with driving(
-            tmp_path,
-            adapter,
-            registry=stage.tools,
-            prompt=stage.prompt,
-            selection=Selection(provider=PROVIDER, model="weaver-1"),
-        ) as driver:
+        weaver = model("weaver-1", "in-history", context_window=100_000, max_output=1_000)
+        async with stage.driving(tmp_path, provider, weaver) as driver:
 
             def change(arguments: Any) -> str:
                 stage.set(driver, Turn("", tools="alpha beta", prompt="P2"))
@@ -191,33 +170,19 @@ async def test_prompt_and_tools_that_change_in_mid_turn_follow_the_results(
             await driver.say("q1")
             await driver.say("q2")
             mine = [plain(event) for event in driver.events() if event.type not in OWN_EVENTS]
-        assert_wire(wirecheck(shared), provider.bodies)
-        bodies = [json.loads(path.read_text())["body"] for path in sorted(folder.glob("[0-9]*.json"))]
-        assert [neutral_body(body) for body in provider.bodies] == [neutral_body(body) for body in bodies]
+        assert_recorded(shared, folder, provider.bodies)
         assert comparable(mine) == comparable(recorded)
 
 
 async def test_strictly_a_refused_record_is_sent_again_and_again(tmp_path: Path, shared: Path) -> None:
-    folder = shared / "spec" / "wire" / "rejected-400-persistent"
-    recorded = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+    folder, recorded = recording(shared, "rejected-400-persistent")
     text = "messages.3: tool_addition blocks are not supported on this route"
     refused = refusal(400, "invalid_request_error", text, request_id="req-9")
     async with FakeProvider() as provider:
         provider.queue(*recorded_answers(recorded[:20], folder)[:1], refused, refused, refused)
         stage = Stage()
-        adapter = loopback(
-            provider,
-            model("weaver-1", "in-history", context_window=100_000, max_output=1_000),
-            provider=PROVIDER,
-        )
-        async with driving(
-            tmp_path,
-            adapter,
-            registry=stage.tools,
-            prompt=stage.prompt,
-            selection=Selection(provider=PROVIDER, model="weaver-1"),
-            strict=True,
-        ) as driver:
+        weaver = model("weaver-1", "in-history", context_window=100_000, max_output=1_000)
+        async with stage.driving(tmp_path, provider, weaver, strict=True) as driver:
             stage.set(driver, Turn("", tools="alpha"))
             await driver.say("q1")
             stage.set(driver, Turn("", tools="alpha beta"))
@@ -227,9 +192,7 @@ async def test_strictly_a_refused_record_is_sent_again_and_again(tmp_path: Path,
                 await driver.agent.compact()
             assert failure.value.kind == "summary"
             mine = [plain(event) for event in driver.events() if event.type not in OWN_EVENTS]
-        assert_wire(wirecheck(shared), provider.bodies)
-        bodies = [json.loads(path.read_text())["body"] for path in sorted(folder.glob("[0-9]*.json"))]
-        assert [neutral_body(body) for body in provider.bodies] == [neutral_body(body) for body in bodies]
+        assert_recorded(shared, folder, provider.bodies)
         assert comparable(mine) == comparable(recorded)
 
 
@@ -243,6 +206,19 @@ class Stage:
         self._there: dict[str, Any] = {}
         self._starts_series = False
         self._contexts: list[Any] = []
+
+    def driving(
+        self, folder: Path, provider: FakeProvider, *models: ModelEntry, **options: Any
+    ) -> AbstractAsyncContextManager[Driver]:
+        """A loop that takes them from here and asks the first of the models."""
+        return driving(
+            folder,
+            loopback(provider, *models, provider=PROVIDER),
+            registry=self.tools,
+            prompt=self.prompt,
+            selection=Selection(provider=PROVIDER, model=models[0].id),
+            **options,
+        )
 
     def set(self, driver: Driver, turn: Turn) -> None:
         if turn.tools is not None:
@@ -267,6 +243,19 @@ class Stage:
     async def pre_step(self, proposal: Any, following: Any) -> Any:
         decision = await following()
         return Enter(decision.messages, self._starts_series) if self._starts_series else decision
+
+
+def recording(shared: Path, scenario: str) -> tuple[Path, list[dict[str, Any]]]:
+    """The folder of a recorded conversation and its events."""
+    folder = shared / "spec" / "wire" / scenario
+    return folder, [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+
+
+def assert_recorded(shared: Path, folder: Path, bodies: list[dict[str, Any]]) -> None:
+    """Bodies keep the provider's rules and are those that were recorded."""
+    assert_wire(wirecheck(shared), bodies)
+    recorded = [json.loads(path.read_text())["body"] for path in sorted(folder.glob("[0-9]*.json"))]
+    assert [neutral_body(body) for body in bodies] == [neutral_body(body) for body in recorded]
 
 
 def recorded_answers(recorded: list[dict[str, Any]], folder: Path) -> list[Reply]:
