@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from tests.support.recorded_events import recorded_events
 from tui.llm.route import ToolUpdateMode
 from tui.llm.route_book import KnownRoute, RouteBook
 from tui.nodes.reading import Reading
-from tui.nodes.request_diff import Prefix, lenses, prefix_of
+from tui.nodes.request_diff import Prefix, lenses, prefix_of, request_tokens
 from tui.nodes.request_projection import MODES, Sent, doubts, project, project_sent, sent_as
 from tui.nodes.request_table import RequestTable
 from tui.nodes.requests import INSTRUCTION, RecordedRequest, Requests
@@ -408,3 +409,15 @@ def test_another_try_that_no_record_tells_of_is_approximate(tmp_path: Path) -> N
 def test_a_try_on_a_route_without_tool_mode_is_none(tmp_path: Path) -> None:
     requests = requests_of(fallen_back(recorded=False), tmp_path)
     assert not any(sent_as(RouteBook(), request).is_guess for request in requests.walk())
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_what_is_kept_whole_is_kept_with_the_declarations_that_it_offers(name: str) -> None:
+    requests = Requests(reading_of(name))
+    walked = list(requests.walk())
+    for before, now in pairwise(walked):
+        for mode, lens in lenses(requests, before, now).items():
+            assert lens.tokens.total == request_tokens(lens.projected)
+            if lens.prefix.broken_at is None:
+                assert lens.tokens.kept == request_tokens(project(before, mode))
+                assert lens.tokens.lost == 0

@@ -117,7 +117,7 @@ def tokens_of(before: ProjectedRequest | None, now: ProjectedRequest, prefix: Pr
     head = tools_tokens(now.plain)
     if prefix.broken_at == "system":
         return Tokens(head, total - head, request_tokens(before) - head)
-    kept = head + sum(map(message_tokens, now.messages[: prefix.kept_messages]))
+    kept = head + _history_tokens(now, prefix.kept_messages)
     return Tokens(kept, total - kept, max(0, request_tokens(before) - kept))
 
 
@@ -126,15 +126,24 @@ def request_tokens(request: ProjectedRequest) -> int:
 
     A deferred declaration counts once a message of the request offers it.
     """
+    return tools_tokens(request.plain) + _history_tokens(request, len(request.messages))
+
+
+def _history_tokens(request: ProjectedRequest, count: int) -> int:
+    """Return the estimate for the first messages, with the deferred declarations that they offer."""
+    messages = request.messages[:count]
+    tokens = sum(map(message_tokens, messages))
+    deferred = [tool for tool in request.tools or () if tool.defer_loading]
+    if not deferred:
+        return tokens
     offered = {
         block.get("toolName")
-        for message in request.developer()
+        for message in messages
+        if message.get("role") == "developer"
         for block in message.get("content", ())
         if block.get("type") == "tool-addition"
     }
-    loaded = [tool for tool in request.tools or () if tool.defer_loading and tool.name in offered]
-    messages = sum(map(message_tokens, request.messages))
-    return tools_tokens(request.plain) + tools_tokens(loaded) + messages
+    return tokens + tools_tokens([tool for tool in deferred if tool.name in offered])
 
 
 @dataclass(frozen=True, slots=True)
