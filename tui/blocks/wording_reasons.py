@@ -68,4 +68,6 @@ def reason_text(tr: Translator, reason: str) -> str:
         found = pattern.fullmatch(told)
         if found is not None:
             return tr.t(message, **found.groupdict())
-    return told
+    from tui.blocks.wording_rules import rule_text
+
+    return rule_text(tr, told) or told
