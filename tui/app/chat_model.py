@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Hashable, Sequence
+from typing import Unpack
 
 from tui.app.mask import both, either, flag_table, table
-from tui.app.part import Part
-from tui.app.reading_model import ReadingModel
+from tui.app.reading_model import Looks, ReadingModel
 from tui.blocks.chat_layout import Layout, chat_lines, estimate_rows, is_expandable, starts_expanded
 from tui.blocks.text import Line
 from tui.i18n import Translator
@@ -29,21 +29,13 @@ NodeKey = tuple[int, int, int]
 class ChatModel(ReadingModel):
     """A `BlockModel` of chat nodes."""
 
-    def __init__(
-        self,
-        reading: Reading,
-        tr: Translator,
-        *,
-        part: Part | None = None,
-        ascii_only: bool = False,
-        pager: str = "",
-    ) -> None:
+    def __init__(self, reading: Reading, tr: Translator, **looks: Unpack[Looks]) -> None:
         self.raw = False
         self.all_open: bool | None = None
         """Every node open or folded; None leaves each as its kind starts."""
         self._turned: set[Hashable] = set()
         """Nodes that were opened or folded by hand, against what is the rule."""
-        super().__init__(reading, tr, part=part, ascii_only=ascii_only, pager=pager)
+        super().__init__(reading, tr, **looks)
 
     def node(self, block: int) -> ChatNode | None:
         """The decoded node of a block."""

@@ -8,13 +8,12 @@ from typing import ClassVar, NamedTuple, TypeAlias
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 
 from tui.app.actions import ACTIONS, TALKING, grouped, key_names
 from tui.app.block_model import OneBlock
 from tui.app.block_view import BlockView
-from tui.app.closed_once import ClosedOnce
 from tui.app.keymap import bind
+from tui.app.page_over import PageOver
 from tui.app.surroundings import Surroundings
 from tui.blocks.cells import cell_len, fit
 from tui.blocks.text import EMPTY, Line, Span, line, pad
@@ -122,7 +121,7 @@ def _column(sections: list[Section], width: int) -> list[Line]:
     return lines
 
 
-class HelpScreen(ClosedOnce[None], ModalScreen[None]):
+class HelpScreen(PageOver):
     """Every key, scrollable; closed by what opened it, by escape or by q.
 
     Args:
@@ -167,22 +166,6 @@ class HelpScreen(ClosedOnce[None], ModalScreen[None]):
         bind(self._view, keys, tr, "view")
         bind(self, keys, tr, "session", "app", only=HELP_ACTIONS)
         self._view.model_changed()
-
-    def action_back(self) -> None:
-        """Close."""
-        self.dismiss(None)
-
-    def action_quit(self) -> None:
-        """Close; leaving the program takes a second press."""
-        self.dismiss(None)
-
-    async def action_switch_language(self) -> None:
-        """The other language; Textual keeps the program's own keys from what lies over a screen."""
-        await self.run_action("app.switch_language")
-
-    async def action_switch_theme(self) -> None:
-        """Dark or light."""
-        await self.run_action("app.switch_theme")
 
     def action_help(self) -> None:
         """Close."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Hashable, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Unpack
 
 from tui.app.chat_model import ChatModel
 from tui.app.live_tail import LiveTail
-from tui.app.part import Part
+from tui.app.reading_model import Looks
 from tui.blocks.chat_layout import Layout, gap_before
 from tui.blocks.text import EMPTY, Line
 from tui.i18n import Translator
@@ -37,14 +37,12 @@ class LiveChatModel(ChatModel):
         tail: LiveTail,
         tr: Translator,
         *,
-        part: Part | None = None,
-        ascii_only: bool = False,
-        pager: str = "",
         placeholder: Callable[[int], Sequence[Line]] | None = None,
+        **looks: Unpack[Looks],
     ) -> None:
         self.tail = tail
         self._placeholder = placeholder
-        super().__init__(reading, tr, part=part, ascii_only=ascii_only, pager=pager)
+        super().__init__(reading, tr, **looks)
 
     def placeholder(self, width: int) -> Sequence[Line]:
         """What stands there before anything was said."""

@@ -8,12 +8,11 @@ from bisect import bisect_left
 from textual import events, on, work
 from textual.app import ComposeResult
 from textual.message import Message
-from textual.screen import ModalScreen
 
 from tui.app.actions import key_names
 from tui.app.block_view import BlockView
-from tui.app.closed_once import ClosedOnce
 from tui.app.keymap import bind
+from tui.app.page_over import PageOver
 from tui.app.pager_text import PagerText
 from tui.app.search_bar import SearchBar, search_keys
 from tui.app.status_bar import Piece, StatusBar
@@ -29,7 +28,7 @@ PAGER_ACTIONS = frozenset(
 )
 
 
-class Pager(ClosedOnce[None], ModalScreen[None]):
+class Pager(PageOver):
     """Shows a text whole.
 
     Args:
@@ -98,18 +97,6 @@ class Pager(ClosedOnce[None], ModalScreen[None]):
             self._close_search(bar)
         else:
             self.dismiss(None)
-
-    def action_quit(self) -> None:
-        """Close; leaving the program takes a second press."""
-        self.dismiss(None)
-
-    async def action_switch_language(self) -> None:
-        """The other language; Textual keeps the program's own keys from what lies over a screen."""
-        await self.run_action("app.switch_language")
-
-    async def action_switch_theme(self) -> None:
-        """Dark or light."""
-        await self.run_action("app.switch_theme")
 
     def action_pager(self) -> None:
         """Close: the key that opened it."""

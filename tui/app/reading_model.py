@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Sequence
-from typing import Self
+from typing import Self, TypedDict, Unpack
 
 from tui.app.mask import both, chosen
 from tui.app.part import Part
@@ -24,6 +24,16 @@ EARLIER = "earlier"
 """Key of the block that says that the beginning is still being read."""
 
 
+class Looks(TypedDict, total=False):
+    """What a model may be told besides the reading and the language."""
+
+    part: Part | None
+    """The part that is shown; None: all."""
+    ascii_only: bool
+    pager: str
+    """Name of the key that opens the whole text."""
+
+
 class ReadingModel(ABC):
     """Common part of the two panes' models.
 
@@ -31,24 +41,15 @@ class ReadingModel(ABC):
     reading holds only the tail of a log, block 0 says so.
     """
 
-    def __init__(
-        self,
-        reading: Reading,
-        tr: Translator,
-        *,
-        part: Part | None = None,
-        ascii_only: bool = False,
-        pager: str = "",
-    ) -> None:
+    def __init__(self, reading: Reading, tr: Translator, **looks: Unpack[Looks]) -> None:
         self.reading = reading
         self.tr = tr
-        self.ascii_only = ascii_only
-        self.pager = pager
-        """Name of the key that opens the whole text."""
+        self.ascii_only = looks.get("ascii_only", False)
+        self.pager = looks.get("pager", "")
         self.progress = 0.0
         """How much of the whole log is read while only its tail is shown."""
         self._lead = 1 if reading.log.partial else 0
-        self.part = part or Part()
+        self.part = looks.get("part") or Part()
         self._chosen: array[int] | None = None
         self._scanned = 0
         self._choose()
