@@ -165,6 +165,7 @@ def test_a_session_is_named_as_a_command_line_finds_it(
     built = log().turn().user("go").tools("peek").answer("fine").end()
     stored = examine(built.read(place), homes=homes).versions
     assert stored.argument == stored.session
+    assert stored.is_own and stored.not_told == ("endpoint",)
     elsewhere = tmp_path / "some logs"
     elsewhere.mkdir()
     reading = built.read(elsewhere)
@@ -174,3 +175,16 @@ def test_a_session_is_named_as_a_command_line_finds_it(
     monkeypatch.chdir(own)
     monkeypatch.setattr(doctor_versions, "_LONGEST_PATH", 20)
     assert examine(reading, homes=homes).versions.argument == "SESSION"
+
+
+def test_of_a_session_of_our_own_no_version_of_dsh_is_asked_for(tmp_path: Path) -> None:
+    place = tmp_path / "sessions" / "--srv--" / "session-a"
+    place.mkdir(parents=True)
+    failure = {"code": "UNKNOWN", "message": "x is not a function"}
+    built = log().turn().user("go").tools("peek").end("error", error=failure)
+    found = examine(built.read(place), homes=Homes(tmp_path, tmp_path / "dsh"))
+    told = versions_copy(found, EN)
+    assert "dsh: not involved: a session of dsh-tui" in told
+    assert "profile" not in told and "plugins" not in told
+    rows = doctor_lines(found, Layout(width=400, tr=EN, expanded=True, full=True))
+    assert any("tells: the route's endpoint." in plain(row) for row in rows)

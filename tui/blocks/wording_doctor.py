@@ -277,6 +277,8 @@ def advice_text(tr: Translator, advice: Advice, versions: Versions) -> str:
                 "Freeze: stop retries, and install, update or remove no further plugins; in a session of "
                 "dsh-tui, /hold keeps its tools as they are."
             )
+        case "versions" if not versions.not_told:
+            return tr.t("Note the versions: they stand at the end, to paste into a report.")
         case "versions":
             return tr.t(
                 "Note the versions: they stand at the end, to paste into a report. Add what neither log nor "

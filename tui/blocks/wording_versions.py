@@ -26,10 +26,10 @@ def versions_rows(tr: Translator, found: Examination) -> list[tuple[str, str]]:
     versions = found.versions
     rows = [
         (tr.t("dsh-tui"), __version__),
-        (tr.t("dsh"), tr.t("not told by log or home; `dsh --version` says it")),
+        (tr.t("dsh"), _dsh(tr, versions)),
         (tr.t("session"), _session(tr, versions)),
-        *_profiles(tr, versions),
-        (tr.t("plugins"), _plugins(tr, versions)),
+        *([] if versions.is_own else _profiles(tr, versions)),
+        *([] if versions.is_own else [(tr.t("plugins"), _plugins(tr, versions))]),
         *_routes(tr, versions),
         (tr.t("tools"), _tools(tr, versions)),
     ]
@@ -56,6 +56,12 @@ def not_told(tr: Translator) -> str:
     return tr.t("not told by log or home")
 
 
+def _dsh(tr: Translator, versions: Versions) -> str:
+    if versions.is_own:
+        return tr.t("not involved: a session of dsh-tui")
+    return tr.t("not told by log or home; `dsh --version` says it")
+
+
 def _session(tr: Translator, versions: Versions) -> str:
     told = [
         name_text(versions.session),
@@ -66,7 +72,7 @@ def _session(tr: Translator, versions: Versions) -> str:
         told.append(tr.t("preset {preset}", preset=name_text(versions.preset)))
     if versions.pick_ups:
         told.append(tr.n("picked up {n} time", "picked up {n} times", versions.pick_ups))
-    if versions.wrote_here:
+    if versions.wrote_here and not versions.is_own:
         told.append(tr.t("with records of dsh-tui"))
     return tr.join(told)
 

@@ -19,7 +19,7 @@ from tui.nodes.reading import Reading
 from tui.session.events import KNOWN_TYPES, Event
 from tui.session.json_value import as_array, as_count, as_object, as_text
 from tui.session.own_records import TOOL_UPDATE_DOWNGRADE
-from tui.session.store import Homes
+from tui.session.store import SESSIONS, Homes
 
 NotTold = Literal["dsh", "profile", "plugins", "endpoint"]
 
@@ -74,6 +74,8 @@ class Versions(msgspec.Struct, frozen=True, kw_only=True):
     """Plugins that left records or messages of their own in the log."""
     wrote_here: bool = False
     """Whether dsh-tui itself left records in the log."""
+    is_own: bool = False
+    """Whether it is a session of dsh-tui alone: none of dsh, nor the copy of one."""
     home: Home | None = None
     configured: str = ""
     """The endpoint that the settings file here has for the latest route, without credentials and query."""
@@ -93,11 +95,13 @@ class Versions(msgspec.Struct, frozen=True, kw_only=True):
     def not_told(self) -> tuple[NotTold, ...]:
         """What a report needs and neither the log nor the home tells."""
         profiles = self.home.profiles if self.home is not None else ()
-        missing: list[NotTold] = ["dsh"]
-        if len(profiles) != 1:
-            missing.append("profile")
-        if not any(profile.has_manifest for profile in profiles) and not self.plugin_records:
-            missing.append("plugins")
+        missing: list[NotTold] = []
+        if not self.is_own:
+            missing.append("dsh")
+            if len(profiles) != 1:
+                missing.append("profile")
+            if not any(profile.has_manifest for profile in profiles) and not self.plugin_records:
+                missing.append("plugins")
         route = self.route
         if (route is None or not route.endpoint) and not self.endpoints and not self.configured:
             missing.append("endpoint")
@@ -185,6 +189,7 @@ class VersionsFold:
             servers=tuple(sorted(name for name in servers if name))[:_LISTED],
             plugin_records=tuple(self._plugins),
             wrote_here=self._wrote_here,
+            is_own=_is_own(reading, homes),
             home=home,
             configured=configured,
         )
@@ -231,6 +236,12 @@ class VersionsFold:
 
     def _set(self, kind: str, event: Event, key: str) -> None:
         self._settings[kind] = as_text(as_object(event.data).get(key))[:_LONGEST]
+
+
+def _is_own(reading: Reading, homes: Homes | None) -> bool:
+    if homes is None or reading.log.header.is_seeded:
+        return False
+    return reading.log.path.absolute().is_relative_to((homes.own / SESSIONS).absolute())
 
 
 def _argument(session: str, path: Path, homes: Homes | None) -> str:
