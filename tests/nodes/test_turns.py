@@ -4,11 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.support.log_builder import START_MS, call, log
 from tests.support.recorded_events import RECORDINGS, recorded_events
 from tui.nodes.chat_nodes import chat_node
 from tui.nodes.reading import Reading
+from tui.nodes.turn_list import Turn, TurnList
 
 
 def test_a_turn_sums_its_answers_and_counts_what_was_in_it(tmp_path: Path) -> None:
@@ -102,3 +105,33 @@ def test_a_forked_recording_counts_what_came_after_the_fork(shared: Path) -> Non
         assert totals.output_tokens == sum(r["data"]["usage"]["outputTokens"] for r in own)
         forked += 1
     assert forked == 1
+
+
+_NUMBERS = st.one_of(st.integers(-3, 300), st.integers(-(2**70), 2**70))
+
+
+@given(
+    st.lists(
+        st.builds(
+            Turn,
+            number=_NUMBERS,
+            start_row=_NUMBERS,
+            start_ms=_NUMBERS,
+            end_row=_NUMBERS,
+            reason=st.text(),
+            input_tokens=_NUMBERS,
+            implied=st.booleans(),
+        )
+    )
+)
+def test_a_list_of_turns_gives_back_every_turn(turns: list[Turn]) -> None:
+    held = TurnList()
+    for turn in turns:
+        held.append(turn)
+        assert held[-1] is turn
+    assert list(held) == turns
+    assert held[1:] == turns[1:]
+    assert [held[at] for at in range(-len(turns), 0)] == turns
+    for outside in (len(turns), -len(turns) - 1):
+        with pytest.raises(IndexError):
+            held[outside]

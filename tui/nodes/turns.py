@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from tui.nodes.turn_list import Turn, TurnList, cache_share
 from tui.session.records import (
     AssistantMessage,
     CompactionSummary,
@@ -19,56 +20,6 @@ from tui.session.records import (
     TurnStart,
     Usage,
 )
-
-
-class Turn(msgspec.Struct, gc=False):
-    """One turn; rows are positions in the log, times Unix milliseconds."""
-
-    number: int
-    start_row: int
-    start_ms: int
-    end_row: int = -1
-    end_ms: int = 0
-    reason: str = ""
-    """Kind of the turn's end; empty while it is open."""
-    steps: int = 0
-    calls: int = 0
-    failed_calls: int = 0
-    tool_changes: int = 0
-    retries: int = 0
-    input_tokens: int = 0
-    """Uncached input tokens."""
-    output_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
-    implied: bool = False
-    """Its start is not in the log (or not in the part that was read); `start_row` is its first known row."""
-
-    @property
-    def is_open(self) -> bool:
-        return self.end_row < 0
-
-    @property
-    def duration_ms(self) -> int | None:
-        """From the log's own times; None while open or where the clock ran back."""
-        if self.end_row < 0 or self.implied:
-            return None
-        return self.end_ms - self.start_ms if self.end_ms >= self.start_ms > 0 else None
-
-    @property
-    def tokens(self) -> int:
-        return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens + self.output_tokens
-
-    @property
-    def cache_share(self) -> float | None:
-        """Share of the input that came from the provider's cache; None without input."""
-        return cache_share(self.input_tokens, self.cache_read_tokens, self.cache_write_tokens)
-
-
-def cache_share(uncached: int, read: int, written: int) -> float | None:
-    """Cached part of all input tokens, 0 to 1; None without input."""
-    whole = uncached + read + written
-    return read / whole if whole > 0 else None
 
 
 class Totals(msgspec.Struct, frozen=True):
@@ -93,7 +44,7 @@ class TurnsFold:
     """Folds turns; `index` and `step` tell where the log stands."""
 
     def __init__(self) -> None:
-        self.turns: list[Turn] = []
+        self.turns = TurnList()
         self.index = -1
         """Position of the open turn in `turns`, -1 between turns."""
         self.step = 0

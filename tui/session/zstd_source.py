@@ -24,7 +24,7 @@ from tui.session.zstd_tail import find_tail
 _GROUP_BYTES: Final = 48 * 1024
 _GROUP_FRAMES: Final = 128
 _GROUP_TEXT: Final = 8 * 1024 * 1024
-_CACHE_TEXT: Final = 16 * 1024 * 1024
+_CACHE_TEXT: Final = 4 * 1024 * 1024
 _SPILL_MAX: Final = 2 * 1024 * 1024 * 1024
 _FAULTS_MAX: Final = 10_000
 
