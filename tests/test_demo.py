@@ -15,8 +15,8 @@ from tests.support.live_driver import Talk
 from tui.app.live_screen import LiveScreen
 from tui.app.run import library_app
 from tui.cli import main
+from tui.cli.demo import scene_starter
 from tui.cli.grammar import SCENES
-from tui.cli.opening import demo_starter
 from tui.cli.run import Run
 from tui.cli.scenes import Scene, scene_names, scenes
 from tui.cli.talking import open_scene
@@ -130,9 +130,38 @@ async def test_on_the_screen_enter_alone_plays_the_scene(tmp_path: Path) -> None
             conversation.approvals.answerer = None
             talk.live.approval.close()
             await talk.idle()
-            assert "--scene twelve-added" in talk.text()
+            assert "Enter begins the next one: twelve tools added" in talk.text()
     finally:
         await conversation.close()
+
+
+async def test_enter_at_the_end_of_a_scene_begins_the_next_and_leaving_leaves_both(
+    homes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = homes / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    run = Run(settings=settings(), tr=translator("en"), plain=False, options={})
+    with ExitStack() as folders:
+        first = await scene_starter(run, folders, scenes()[-2].name)(run.tr)
+        assert not isinstance(first, str) and first.guide is not None
+        async with run_app(settings(), lambda app: LiveScreen(first, app.surroundings)) as driver:
+            talk = Talk(driver.app, driver.pilot)
+            talk.conversation = first
+            await talk.until(lambda: isinstance(talk.top, LiveScreen) and talk.live.composer.has_focus)
+            for turn in scenes()[-2].turns:
+                first.guide.about_to_send(next(iter(turn.prompt.values())))
+            await talk.press("enter")
+            await talk.until(lambda: isinstance(talk.top, LiveScreen) and talk.top.conversation is not first)
+            last = scenes()[-1]
+            await talk.until(lambda: f"Enter sends: {last.turns[0].prompt['en']}"[:60] in talk.text())
+            assert talk.top.conversation.following is None
+            await talk.until(lambda: talk.top.composer.has_focus)
+            await talk.press("ctrl+d")
+            await talk.until(lambda: not talk.app.is_running or talk.app.return_code == 0)
+        for conversation in (first, *driver.app.started):
+            await conversation.close()
+    assert list(temporary.iterdir()) == []
 
 
 @pytest.mark.skipif(os.name == "nt", reason="terminals")
@@ -156,7 +185,7 @@ async def test_an_empty_library_starts_the_demo_by_a_key(
     run = Run(settings=settings(), tr=translator("en"), plain=False, options={})
     with ExitStack() as folders:
         app = library_app(
-            Homes(homes / "own", homes / "dsh"), settings=settings(), demo=demo_starter(run, folders)
+            Homes(homes / "own", homes / "dsh"), settings=settings(), demo=scene_starter(run, folders)
         )
         async with app.run_test(size=(80, 24)) as pilot:
             driver = Talk(app, pilot)

@@ -26,8 +26,8 @@ class Guide(Protocol):
         """A prompt is going to be sent."""
         ...
 
-    def farewell(self, tr: Translator) -> str:
-        """What to say when the scene is over."""
+    def farewell(self, tr: Translator, key: str) -> str:
+        """What to say when the scene is over; `key` begins the next one."""
         ...
 
 
@@ -40,6 +40,8 @@ class Conversation:
     providers: Providers
     approvals: ApprovalService | None = None
     guide: Guide | None = None
+    following: DemoStarter | None = None
+    """Begins the scene after this one."""
     opening: str = ""
     """A prompt that is sent as soon as the session is shown."""
     first_check: FirstCheck | None = None

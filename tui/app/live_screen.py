@@ -18,7 +18,7 @@ from tui.app.activity import ActivityLine
 from tui.app.approval_panel import ApprovalPanel
 from tui.app.block_view import BlockView
 from tui.app.composer import Composer, know_alt_enter
-from tui.app.conversation import Conversation
+from tui.app.conversation import Conversation, DemoStarter
 from tui.app.live_changes import Changes
 from tui.app.live_check import check_piece, checked
 from tui.app.live_checkpoint import offered, start_of, told_of_coming
@@ -44,6 +44,7 @@ from tui.app.status_bar import Piece, StatusBar
 from tui.app.surroundings import Surroundings
 from tui.blocks.clean import clean_line
 from tui.blocks.text import Span
+from tui.llm.route_book import RouteBook
 from tui.loop.frames import Status
 from tui.loop.fresh_start import FreshStart
 from tui.loop.messages import text_of
@@ -75,6 +76,7 @@ class LiveScreen(SessionScreen):
         self._progress = None
         self.conversation = conversation
         self.agent = conversation.agent
+        self._routes = RouteBook(conversation.providers)
         ascii_only, pager = surroundings.ascii_only, surroundings.key_word("pager")
         welcome = Welcome(conversation, lambda: self.surroundings.tr)
         self.live_model = LiveChatModel(
@@ -134,6 +136,11 @@ class LiveScreen(SessionScreen):
         self.feed.detach()
         for unsubscribe in self._unsubscribe:
             unsubscribe()
+
+    @property
+    def routes(self) -> RouteBook:
+        """What the running session itself knows of its routes."""
+        return self._routes
 
     @property
     def runs(self) -> bool:
@@ -207,7 +214,7 @@ class LiveScreen(SessionScreen):
                     prompt=clean_line(offered),
                 )
                 if offered
-                else guide.farewell(tr)
+                else guide.farewell(tr, self.surroundings.key_word("send"))
             )
             self.activity.rest(Span(told, "accent"))
         else:
@@ -287,8 +294,19 @@ class LiveScreen(SessionScreen):
         offered = guide.offered(self.surroundings.tr) if guide is not None and not self.runs else None
         if offered is not None:
             self.send(offered, queue=False)
+        elif not self.runs and self.conversation.following is not None:
+            self.run_worker(self._go_on(self.conversation.following), group="scene", exclusive=True)
         elif not self.runs:
             self.agent.wake()
+
+    async def _go_on(self, following: DemoStarter) -> None:
+        """The next scene over this one; who leaves it leaves both."""
+        conversation = await following(self.surroundings.tr)
+        if isinstance(conversation, str):
+            self.say(conversation)
+            return
+        self.dsh_app.started.append(conversation)
+        self.dsh_app.push_screen(LiveScreen(conversation, self.surroundings), lambda _: self.leave())
 
     def send(self, text: str, *, queue: bool) -> None:
         """Send a prompt: at once, or into the running turn, or behind it."""

@@ -196,7 +196,7 @@ def _dispatch(call: Call):
 
             return open_one
         case "demo":
-            from tui.cli.chat import demo
+            from tui.cli.demo import demo
 
             return demo
         case "chat":

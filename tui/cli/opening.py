@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
-from dataclasses import replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
-from tui.blocks.clean import clean_line
 from tui.cli.fresh_start import starter
 from tui.cli.run import OK, Run, say
 from tui.cli.session_reading import found, reached, read
 from tui.i18n import Translator
 from tui.nodes.reading import Reading
 from tui.session.store import ResolvedSession
-
-if TYPE_CHECKING:
-    from tui.app.conversation import Conversation, DemoStarter
 
 
 def library(run: Run) -> int:
@@ -28,10 +20,11 @@ def library(run: Run) -> int:
 
         return sessions(run)
     from tui.app.run import open_library
+    from tui.cli.demo import scene_starter
 
     starts = starter(run)
     with ExitStack() as folders:
-        plays = demo_starter(run, folders)
+        plays = scene_starter(run, folders)
         return open_library(run.settings.homes, settings=run.settings, demo=plays, starter=starts)
 
 
@@ -39,27 +32,6 @@ def open_one(run: Run) -> int:
     """Open a session; without a terminal print a view of it."""
     session, at = found(run)
     return _shown(run, session, run.options.get("view", "chat"), at)
-
-
-def demo_starter(run: Run, folders: ExitStack) -> DemoStarter:
-    """Return what the library starts the demo with; its session lies in a folder that goes with `folders`."""
-
-    async def start(tr: Translator) -> Conversation | str:
-        from tui.cli.scenes import PACE_SECONDS, scenes
-        from tui.cli.talking import open_scene
-
-        first = next(iter(scenes()), None)
-        if first is None:
-            return tr.t("The scenes are missing; install dsh-tui anew.")
-        try:
-            folder = Path(folders.enter_context(TemporaryDirectory(prefix="dsh-tui-")))
-            there = replace(run, tr=tr)
-            return await open_scene(there, first, folder, answerer=None, pace_s=PACE_SECONDS)
-        except OSError as error:
-            where, reason = error.filename or "dsh-tui", error.strerror or type(error).__name__
-            return clean_line(tr.t("{file}: {reason}", file=where, reason=reason))
-
-    return start
 
 
 def _shown(run: Run, session: ResolvedSession, view: str, at: int | None) -> int:

@@ -216,15 +216,15 @@ class SceneGuide:
         if turn.model is not None and self.agent is not None and self.agent.selection.model != turn.model:
             self.agent.select(replace(self.agent.selection, model=turn.model))
 
-    def farewell(self, tr: Translator) -> str:
-        """Return what to say when the scene is over."""
+    def farewell(self, tr: Translator, key: str) -> str:
+        """Return what to say when the scene is over; `key` begins the next one."""
         following = next((scene for scene in scenes() if scene.order == self.scene.order + 1), None)
         if following is None:
             return tr.t("The scene is over. Look around with Tab, or leave with /quit.")
         return tr.t(
-            "The scene is over. The next one, {title}: dsh-tui demo --scene {name}",
+            "The scene is over. {key} begins the next one: {title}",
+            key=key,
             title=_in(tr.lang, following.title),
-            name=following.name,
         )
 
 

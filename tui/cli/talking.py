@@ -131,9 +131,9 @@ class SceneGuides:
         for guide in self._guides:
             guide.about_to_send(text)
 
-    def farewell(self, tr: Translator) -> str:
+    def farewell(self, tr: Translator, key: str) -> str:
         """Return nothing to say."""
-        del tr
+        del tr, key
         return ""
 
 
