@@ -1,4 +1,4 @@
-"""A session whose tools are held stays so after a restart; what became of them meanwhile is said, not hidden."""
+"""A session whose tools are held stays so after a restart; what became of them meanwhile is said."""
 
 from __future__ import annotations
 
@@ -130,6 +130,20 @@ async def test_a_hold_before_the_first_request_keeps_what_is_there(tmp_path: Pat
         await driver.say("How wet?")
         assert declared(driver) == ["peek"]
         assert "headerSeq" not in driver.events(HOLD)[0].data
+
+
+async def test_a_hold_from_before_the_first_request_keeps_what_that_request_is_given(tmp_path: Path) -> None:
+    async with driving(tmp_path, script()) as driver:
+        driver.agent.hold_tools()
+        path = driver.writer.path
+    async with driving(tmp_path, script(instantly("Damp."), instantly("Still.")), resume=path) as driver:
+        driver.tools.register(tool("peek"))
+        assert driver.agent.holds_tools and not driver.tools.waiting(driver.agent)
+        await driver.say("How wet?")
+        driver.tools.register(tool("sow"))
+        assert driver.tools.waiting(driver.agent).added == ("sow",)
+        await driver.say("And now?")
+        assert declared(driver) == ["peek"]
 
 
 async def test_a_fork_begins_held_as_its_source_was_at_that_place(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ class Agent:
         self._failure_listeners: list[Callable[[SessionWriteError], None]] = []
         writer.on_failure(self._broken)
         if held_at_the_end(writer.state.own_records):
-            tools.hold(self, self._recorded_tools())
+            tools.hold(self, self._recorded_tools(), at_first_step=True)
 
     @property
     def status(self) -> Status:

@@ -70,13 +70,16 @@ class ToolHolds:
 
     def __init__(self) -> None:
         self._last: dict[Layer, HeldSet] = {}
-        self._held: dict[Layer, HeldSet] = {}
+        self._held: dict[Layer, HeldSet | None] = {}
+        """None: what the next step is given."""
 
-    def hold(self, layer: Layer, recorded: Iterable[ToolDefinition] | None = None) -> None:
+    def hold(
+        self, layer: Layer, recorded: Iterable[ToolDefinition] | None = None, *, at_first_step: bool = False
+    ) -> None:
         """Keep the last set that was resolved for a layer.
 
         If there is none, what the latest request header of the session declares; without one either, what the
-        layer sees now.
+        layer sees now, or `at_first_step`, for a registry that is still being filled.
         """
         if layer in self._held:
             return
@@ -87,7 +90,7 @@ class ToolHolds:
             # A condition that was not met then is not a change that waits now.
             aside = {name: found for name, found in visible.items() if found.when is not None}
             last = HeldSet(aside, bound(kept, visible))
-        self._held[layer] = last or HeldSet(layer.visible())
+        self._held[layer] = last or (None if at_first_step else HeldSet(layer.visible()))
 
     def release(self, layer: Layer) -> None:
         """Let the next step see everything again."""
@@ -95,8 +98,12 @@ class ToolHolds:
 
     def held(self, layer: Layer) -> HeldSet | None:
         """Return what is held for a layer; what is only remembered is bound as soon as it is there."""
-        held = self._held.get(layer)
-        if held is None or held.admitted is None:
+        if layer not in self._held:
+            return None
+        held = self._held[layer]
+        if held is None:
+            return HeldSet(layer.visible())
+        if held.admitted is None:
             return held
         if any(isinstance(kept, Remembered) for kept in held.admitted.values()):
             held = self._held[layer] = HeldSet(held.visible, bound(held.admitted, layer.visible()))

@@ -72,12 +72,18 @@ class ToolRegistry:
             if names:
                 self._tell(tuple(dict.fromkeys(names)))
 
-    def hold(self, agent: ToolAgent | None = None, recorded: Iterable[ToolDefinition] | None = None) -> None:
+    def hold(
+        self,
+        agent: ToolAgent | None = None,
+        recorded: Iterable[ToolDefinition] | None = None,
+        *,
+        at_first_step: bool = False,
+    ) -> None:
         """Give the agent's next steps the tools of its last one, until `release`; see `ToolHolds.hold`.
 
         `recorded` is what the latest request header of its session declares, for an agent without a step yet.
         """
-        self._holds.hold(self._of(agent), recorded)
+        self._holds.hold(self._of(agent), recorded, at_first_step=at_first_step)
 
     def release(self, agent: ToolAgent | None = None) -> None:
         """Let what waited reach the agent's next step."""
