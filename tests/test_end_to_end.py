@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import sys
 import unicodedata
 from collections import Counter
@@ -51,6 +53,20 @@ def shows_not(text: str) -> Callable[[Terminal], bool]:
     return lambda terminal: text not in terminal.text
 
 
+def is_put_back(terminal: Terminal) -> bool:
+    """Whether what was switched on at the start has been switched off, and the cursor on."""
+    output = bytes(terminal.output)
+    return all(
+        -1 < output.rfind(b"\x1b[" + on) < output.rfind(b"\x1b[" + off)
+        for on, off in (
+            (b"?1049h", b"?1049l"),
+            (b"?25l", b"?25h"),
+            (b"?1003h", b"?1003l"),
+            (b"?2004h", b"?2004l"),
+        )
+    )
+
+
 # -- starting and leaving
 
 
@@ -62,16 +78,30 @@ def test_open_shows_the_end_of_the_session_and_leaves_the_terminal_as_it_was(
     terminal.wait_until(shows("A short farewell.", "Good night, keeper."), TIMEOUT)
     terminal.press("q")
     assert terminal.wait_end(TIMEOUT) == 0
-    output = bytes(terminal.output)
-    for on, off in (
-        (b"?1049h", b"?1049l"),
-        (b"?25l", b"?25h"),
-        (b"?1003h", b"?1003l"),
-        (b"?2004h", b"?2004l"),
-    ):
-        assert b"\x1b[" + on in output
-        assert output.rindex(b"\x1b[" + off) > output.rindex(b"\x1b[" + on), off
+    assert is_put_back(terminal)
     assert terminal.attributes() == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_to_end_leaves_the_terminal_as_it_was(
+    start: Start, tmp_path: Path, number: signal.Signals
+) -> None:
+    terminal = start("open", recording("plain-chat", tmp_path))
+    before = terminal.attributes()
+    terminal.wait_until(shows("A short farewell.", "Good night, keeper."), TIMEOUT)
+    os.kill(terminal.pid, number)
+    assert terminal.wait_end(TIMEOUT) == 128 + number
+    assert is_put_back(terminal)
+    assert terminal.attributes() == before
+
+
+def test_keys_after_the_one_that_leaves_do_nothing(start: Start, tmp_path: Path) -> None:
+    terminal = start("open", recording("plain-chat", tmp_path))
+    terminal.wait_until(shows("A short farewell.", "Good night, keeper."), TIMEOUT)
+    terminal.write(b"qj??\x1b[A/abc\r")
+    assert terminal.wait_end(TIMEOUT) == 0
+    assert b"Traceback" not in terminal.output
+    assert is_put_back(terminal)
 
 
 def test_a_session_that_is_read_in_the_background_stays_at_its_end(start: Start, tmp_path: Path) -> None:

@@ -94,7 +94,13 @@ class DshApp(App[int]):
         gc.enable()
 
     async def on_event(self, event: events.Event) -> None:
-        """Clean what is pasted, because fields draw it as it is; one that sends it on whole cleans it itself."""
+        """Hear no key on the way out, and clean what is pasted: fields draw it as it is.
+
+        A field that sends a paste on whole cleans what it draws of it itself.
+        """
+        if self._exit and isinstance(event, events.InputEvent | events.Paste):
+            # The screens are being taken down: what a key does needs them.
+            return
         if isinstance(event, events.Paste) and not event.is_forwarded:
             from tui.blocks.clean import clean
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,8 +87,24 @@ async def talk(conversation: Conversation, *, settings: Settings, starter: Start
 
 async def _run(app: DshApp) -> int:
     """Run the app and close the sessions that were begun from it."""
+    _leave_in_order(app)
     try:
         return await app.run_async() or app.return_code or 0
     finally:
         for conversation in app.started:
             await conversation.close()
+
+
+def _leave_in_order(app: DshApp) -> None:
+    """Leave at a signal as at the key, so that terminal, calls and sessions are seen to; a second one kills."""
+    loop = asyncio.get_running_loop()
+
+    def leave(number: int) -> None:
+        loop.remove_signal_handler(number)
+        app.exit(128 + number)
+
+    for name in ("SIGTERM", "SIGHUP"):
+        with suppress(AttributeError, NotImplementedError):
+            # Windows has no such signals.
+            number = getattr(signal, name)
+            loop.add_signal_handler(number, leave, number)
