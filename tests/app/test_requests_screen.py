@@ -8,6 +8,8 @@ from pathlib import Path
 from tests.support.app_driver import NARROW, Driver, recording, session_app
 from tests.support.live_driver import talking
 from tests.support.log_builder import log
+from tests.support.loop_driver import tool
+from tui.app.matrix_screen import MatrixScreen
 from tui.app.pager import Pager
 from tui.app.palette import ActionCommands
 from tui.app.requests_screen import RequestsScreen
@@ -173,6 +175,20 @@ async def test_a_running_session_adds_its_requests_to_the_list(tmp_path: Path) -
         await talk.press("down")
         assert requests.number == 2
         assert "2 requests" in talk.head()
+        assert (requests.mode, requests.table.row(2).source) == ("in-history", "catalog")
+
+
+async def test_a_running_session_tells_of_routes_what_it_is_sent_through(tmp_path: Path) -> None:
+    async with talking(tmp_path, [answer("One.", pace_s=0)], tools=[tool("peek")]) as talk:
+        await talk.say("one?")
+        # What the settings file says now may not be what this session was started with.
+        assert talk.live.routes is not talk.app.routes
+        talk.live.action_show_requests()
+        await talk.until(lambda: isinstance(talk.top, RequestsScreen))
+        assert screen(talk).table.book is talk.live.routes
+        await talk.press("3")
+        await talk.until(lambda: isinstance(talk.top, MatrixScreen))
+        assert "in-history (catalogue)" in talk.text()
 
 
 async def test_help_and_palette_tell_the_keys_of_the_requests() -> None:

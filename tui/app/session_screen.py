@@ -18,6 +18,7 @@ from tui.nodes.reading import Reading
 
 if TYPE_CHECKING:
     from tui.app.conversation import Conversation
+    from tui.llm.route_book import RouteBook
     from tui.loop.fresh_start import FreshStart
 
 
@@ -59,6 +60,11 @@ class SessionScreen(LinkedPanes):
         elif (show := getattr(self, f"action_show_{jump.view}", None)) is not None:
             show()
 
+    @property
+    def routes(self) -> RouteBook:
+        """What is known of the routes that the log names."""
+        return self.dsh_app.routes
+
     def action_show_tools(self) -> None:
         """Tools over time, at the selected record."""
         self.when_whole(self._open_matrix)
@@ -67,7 +73,7 @@ class SessionScreen(LinkedPanes):
         from tui.app.matrix_screen import MatrixScreen
 
         self.dsh_app.push_screen(
-            MatrixScreen(self.reading, self.surroundings, item=self.item, book=self.dsh_app.routes),
+            MatrixScreen(self.reading, self.surroundings, item=self.item, book=self.routes),
             self.show_view,
         )
 
@@ -78,7 +84,7 @@ class SessionScreen(LinkedPanes):
     def _open_requests(self) -> None:
         from tui.app.requests_screen import RequestsScreen
 
-        screen = RequestsScreen(self.reading, self.surroundings, item=self.item, book=self.dsh_app.routes)
+        screen = RequestsScreen(self.reading, self.surroundings, item=self.item, book=self.routes)
         self.dsh_app.push_screen(screen, self.show_view)
 
     # -- landmarks

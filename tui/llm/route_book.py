@@ -11,6 +11,8 @@ from tui.llm.request import CallConfig
 from tui.llm.route import CATALOGUE, ModelEntry, Route, ToolUpdateMode, deepseek_model
 
 ModeSource = Literal["catalog", "assumed", "option"]
+SCRIPTED: Final = "scripted"
+"""The id of the built-in provider that plays scripts."""
 OFFICIAL_PROVIDERS: Final = frozenset({"deepseek-official", "deepseek-account"})
 
 
@@ -70,6 +72,9 @@ class RouteBook:
         configured = self._configured(provider, model)
         if configured is not None:
             return KnownRoute(route=configured, source="catalog")
+        scripted = _scripted(provider, model)
+        if scripted is not None:
+            return KnownRoute(route=scripted, source="catalog")
         entry = CATALOGUE.get(model)
         listed = entry is not None and provider in OFFICIAL_PROVIDERS
         return KnownRoute(
@@ -88,6 +93,16 @@ class RouteBook:
             return self._providers.prepare(CallConfig(provider=provider, model=model)).route
         except LlmFailure:
             return None  # What cannot be prepared is told when a request is sent; here it is just not known.
+
+
+def _scripted(provider: str, model: str) -> Route | None:
+    """Return the route of the built-in scripted provider, which `demo` talks to."""
+    if provider != SCRIPTED:
+        return None
+    from tui.llm.scripted import MODELS
+
+    entry = MODELS.get(model)
+    return Route(provider=provider, kind="scripted", endpoint="", model=entry) if entry is not None else None
 
 
 def _deepseek(provider: str, entry: ModelEntry) -> Route:

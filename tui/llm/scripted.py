@@ -22,12 +22,13 @@ from tui.llm.projection import project_request
 from tui.llm.request import CallConfig, GenerateRequest
 from tui.llm.retry import RetryPolicy
 from tui.llm.route import ModelEntry, Route, ToolUpdateMode, deepseek_model
+from tui.llm.route_book import SCRIPTED
 from tui.llm.script import Call, CutOff, Fail, Pause, Say, Script, ScriptedAnswer, Sent, Think
 
 if TYPE_CHECKING:
     from tui.session.cancel import CancelSignal
 
-PROVIDER: Final = "scripted"
+PROVIDER: Final = SCRIPTED
 CHARACTERS_PER_TOKEN: Final = 4
 
 
