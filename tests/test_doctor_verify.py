@@ -147,3 +147,18 @@ async def test_another_route_than_the_sessions_is_said_to_be_one(verify: Any) ->
     assert "The session's own route is not configured here, so another one is tried." in done.out
     assert "which says little about the session's own route" in done.out
     assert "a good sign" not in done.out
+
+
+async def test_a_trial_can_be_made_from_a_copy_that_goes_on(verify: Any, tmp_path: Path) -> None:
+    from tui.cli.arguments import parse
+    from tui.cli.entry import _prepared
+    from tui.cli.verify import fresh_session
+
+    async with FakeProvider(lambda _: answer({"text": "OK"})) as provider:
+        await verify(provider)
+        call = parse(["--config", str(tmp_path / "config.toml"), "chat", "--resume", "x", "--copy"])
+        session = await fresh_session(_prepared(call), "creek", "minnow-2")
+        try:
+            assert session.plan.is_own_route
+        finally:
+            await session.close()

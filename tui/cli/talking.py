@@ -56,7 +56,7 @@ async def open_conversation(
     `told` hears how far the reading of a stored one is. Raises Refused where no provider is configured,
     ConfigError, SessionError.
     """
-    if run.options.get("copy") and resume is None:
+    if run.options.get("copy") and run.options.get("resume") is None:
         raise Refused(
             run.tr.t("--copy says how to go on with --resume, so it needs that."), status=WRONG_CALL
         )
