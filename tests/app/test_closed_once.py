@@ -17,7 +17,7 @@ from tui.app.pager import Pager
 from tui.app.recovery_screen import RecoveryScreen
 
 
-class Over(ClosedOnce[int], ModalScreen[int]):
+class Over(ModalScreen[int], ClosedOnce[int]):
     """Any screen over another."""
 
 
@@ -27,6 +27,8 @@ class Over(ClosedOnce[int], ModalScreen[int]):
 )
 def test_every_screen_over_another_is_closed_once(screen: type[Screen[object]]) -> None:
     assert issubclass(screen, ClosedOnce)
+    # The looks of what lies over a screen come from the first base.
+    assert screen.__mro__[1] is not ClosedOnce or not issubclass(screen, ModalScreen)
 
 
 async def test_a_second_answer_leaves_the_screen_below_where_it_is() -> None:

@@ -94,6 +94,7 @@ async def test_the_editor_looks_like_its_golden(name: str, update: bool) -> None
             await driver.until(lambda: "minnow-2" in driver.foot())
         elif what == "save":
             await driver.press("f9")
+            await driver.until(lambda: "Save as" in driver.text() and "Draft of a summary" in driver.head())
         await driver.pilot.pause()
         compare(driver, name, update=update)
 

@@ -10,6 +10,7 @@ class ClosedOnce(Screen[ScreenResultType]):
     """Textual's `dismiss` takes away whatever screen is on top; this one only the screen itself.
 
     What a widget has sent before its screen went, such as a second Enter, comes too late and does nothing.
+    Among several bases it is the last: Textual takes a screen's looks from the first one alone.
     """
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tui.session.store import Homes
 
 
-class FileDialog(ClosedOnce[Path | None], ModalScreen[Path | None]):
+class FileDialog(ModalScreen[Path | None], ClosedOnce[Path | None]):
     """Asks where a text goes and writes it; dismissed with the file, or with None.
 
     A file that is there already is replaced only by a second press.

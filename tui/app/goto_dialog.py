@@ -16,7 +16,7 @@ from tui.app.surroundings import Surroundings
 from tui.blocks.text import Span
 
 
-class GotoDialog(ClosedOnce[int | None], ModalScreen[int | None]):
+class GotoDialog(ModalScreen[int | None], ClosedOnce[int | None]):
     """Asks for a seq number and is dismissed with it, or with None.
 
     Args:

@@ -21,7 +21,7 @@ from tui.app.surroundings import Surroundings
 from tui.blocks.text import Span
 
 
-class ModelPicker(ClosedOnce[Choice | None], ModalScreen[Choice | None]):
+class ModelPicker(ModalScreen[Choice | None], ClosedOnce[Choice | None]):
     """Asks which model comes next and is dismissed with it, or with None.
 
     Args:

@@ -7,7 +7,7 @@ from textual.screen import ModalScreen
 from tui.app.closed_once import ClosedOnce
 
 
-class PageOver(ClosedOnce[None], ModalScreen[None]):
+class PageOver(ModalScreen[None], ClosedOnce[None]):
     """A page to be read and closed."""
 
     def action_back(self) -> None:

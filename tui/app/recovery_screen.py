@@ -50,7 +50,7 @@ class DraftDoors:
     """The newest of the session as text, for a model."""
 
 
-class RecoveryScreen(ClosedOnce[Conversation | None], ModalScreen[Conversation | None]):
+class RecoveryScreen(ModalScreen[Conversation | None], ClosedOnce[Conversation | None]):
     """Edits a draft; closes with the session that was started from it, or with None.
 
     Args:
