@@ -96,7 +96,7 @@ async def _run(app: DshApp) -> int:
 
 
 def _leave_in_order(app: DshApp) -> None:
-    """Leave at a signal as at the key, so that terminal, calls and sessions are seen to; a second one kills."""
+    """Leave at a signal as at the key: terminal, calls and sessions are seen to. A second one kills."""
     loop = asyncio.get_running_loop()
 
     def leave(number: int) -> None:
