@@ -183,3 +183,11 @@ async def test_choices_say_what_the_route_takes(tmp_path: Path) -> None:
             "scripted-in-history": "in-history",
             "scripted-none": None,
         }
+
+
+async def test_the_page_before_the_first_prompt_names_the_model_that_was_chosen(tmp_path: Path) -> None:
+    async with talking(tmp_path, []) as talk:
+        await opened(talk)
+        await talk.press("down", "enter")
+        await talk.until(lambda: "scripted-none · scripted" in talk.text())
+        assert "this route takes none" in " ".join(talk.text().split())

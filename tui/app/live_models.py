@@ -46,7 +46,11 @@ class LiveChatModel(ChatModel):
 
     def placeholder(self, width: int) -> Sequence[Line]:
         """What stands there before anything was said."""
-        return self._placeholder(width) if self._placeholder is not None and not len(self.reading.log) else ()
+        if self._placeholder is None or len(self.reading.chat.index):
+            return ()
+        rows = self._placeholder(width)
+        layout = Layout(width, self.tr, expanded=True, ascii=self.ascii_only)
+        return [Line(tuple(plain_signs(layout, row.spans)), row.cells) for row in rows]
 
     def recorded(self) -> int:
         """Blocks of recorded nodes."""

@@ -116,4 +116,6 @@ def _ask(screen: LiveScreen, choice: Choice) -> None:
     except SessionWriteError as error:
         screen.say(unwritable_sentence(tr, error))
         return
+    # What stands there before anything was said names the model too.
+    screen.chat.refresh()
     screen.say(tr.t("From the next request on {model} is asked.", model=clean_line(choice.name)))
