@@ -143,7 +143,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("raw", ("r",), N_("Raw record of the entry"), Group.PANES),
     Action("pager", ("v",), N_("Whole text of the entry in the pager"), Group.PANES),
     Action("doctor", ("d",), N_("Doctor: what is wrong with this session"), Group.PANES),
-    Action("verify", ("V",), N_("Doctor: try a fresh session on this route, after a question"), Group.PANES),
+    Action("verify", ("V",), N_("Doctor: ask, then try a fresh session"), Group.PANES),
     Action("column-left", ("left", "h"), N_("One request back"), Group.MATRIX, "matrix"),
     Action("column-right", ("right", "l"), N_("One request on"), Group.MATRIX, "matrix"),
     Action("columns-left", ("shift+left", "H"), N_("One page of requests back"), Group.MATRIX, "matrix"),

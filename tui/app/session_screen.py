@@ -352,12 +352,6 @@ class SessionScreen(LinkedPanes):
 
         self.when_whole(lambda: open_original(self))
 
-    def action_open_original(self) -> None:
-        """The session that this one goes on from."""
-        from tui.app.original import open_original
-
-        self.when_whole(lambda: open_original(self))
-
     async def start_fresh(self, fresh: FreshStart) -> Conversation | str:
         """Begin a session from a summary of this one, or return the sentence why not."""
         return await self.dsh_app.start_fresh(fresh)
