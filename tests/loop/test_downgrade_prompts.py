@@ -225,3 +225,36 @@ async def test_what_another_route_answers_teaches_nothing_of_the_one_that_refuse
             assert driver.reasons[-1] == {"kind": "completed"}
     assert learned.entries() == ()
     assert driver.events(RECORD) == []
+
+
+async def test_an_overload_on_the_way_changes_no_prompt_in_the_log_before_something_is_learned(
+    tmp_path: Path,
+) -> None:
+    base, busy = Text(), 2
+
+    def reply(seen: Seen) -> Reply:
+        nonlocal busy
+        if "system" in roles(seen.body):
+            return refusal(400, "invalid_request_error", "unknown role")
+        if len(seen.body["tools"]) == 2 and busy:
+            busy -= 1
+            return refusal(529, "overloaded_error", "busy")
+        return answer({"text": "yes"})
+
+    async with FakeProvider(reply) as provider:
+        adapter = loopback(provider, model(mode="in-history"), retry_policy=fast_policy())
+        async with driving(tmp_path, adapter, tools=[tool("peek")], prompt=base.prompt) as driver:
+            await driver.say("first")
+            base.text = "Be kind."
+            driver.tools.register(tool("water"))
+            await driver.say("second")
+            prompts = len(driver.events("system/message"))
+            headers = len(driver.events("request/header"))
+            made = await told(driver, adapter)
+            await driver.say("third")
+            assert driver.reasons == [{"kind": "completed"}] * 3
+            assert len(driver.events(RECORD)) == 1
+    # Appended once; gathered only by the step after.
+    assert (prompts, headers) == (2, 2)
+    assert made.bodies == provider.bodies[:-1]
+    assert made.doubts == [()] * 6

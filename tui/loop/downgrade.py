@@ -217,10 +217,8 @@ class Dispatch:
         self._try: _Try | None = None
 
     def prepared(self, call: PreparedCall) -> PreparedCall:
-        """Return a call as it is to be sent: as its route takes it, or as the try that is under way."""
+        """Return a call as its route is known to take it; what is only tried leaves no trace in the log."""
         self._declared = call.route
-        if self._try is not None and self._try.declared.key == call.route.key:
-            return self._try.of(call)
         return self._downgrades.effective(call)
 
     async def send(
@@ -239,11 +237,13 @@ class Dispatch:
             self._downgrades.note(declared, request)
         if self._try is not None and self._try.declared.key != call.route.key:
             self._try = None  # Another route was taken meanwhile: what it answers tells nothing of this one.
-        first = await send(call)
         if self._try is not None:
-            self._settle(first)
-            return first
-        tried, outcome = self._first_try(declared, call.route, request, first), first
+            # A retry of the try that is under way.
+            outcome = await send(self._try.of(call))
+            self._settle(outcome)
+            return outcome
+        first = await send(call)
+        tried = self._first_try(declared, call.route, request, first)
         while tried is not None:
             self._try = tried
             less = tried.of(call)
