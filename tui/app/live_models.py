@@ -10,6 +10,7 @@ from tui.app.chat_model import ChatModel
 from tui.app.live_tail import LiveTail
 from tui.app.reading_model import Looks
 from tui.blocks.chat_layout import Layout, gap_before
+from tui.blocks.layout import plain_signs
 from tui.blocks.text import EMPTY, Line
 from tui.i18n import Translator
 from tui.nodes.chat import AssistantNode
