@@ -5,6 +5,7 @@ Each type has one kind of number in mind and takes every other one too, only les
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence, Sized
@@ -21,9 +22,9 @@ class _Column(Sequence[int]):
 
     __slots__ = ()
 
+    @abstractmethod
     def at(self, index: int) -> int:
         """The number at a position that is not negative."""
-        raise NotImplementedError
 
     @overload
     def __getitem__(self, index: int) -> int: ...
@@ -79,7 +80,7 @@ class PackedColumn(_Column):
         fresh, packed = self._fresh, self._packed
         whole = len(fresh) - len(fresh) % _BLOCK
         for start in range(0, whole, _BLOCK):
-            block = fresh[start : start + _BLOCK]
+            block = fresh[start : start + _BLOCK].tolist()
             base = min(block)
             width = ((max(block) - base).bit_length() + 7) // 8
             words = _WORDS.pack(*[value - base for value in block])
@@ -260,6 +261,11 @@ class SparseColumn(_Column):
         if value != self._absent:
             places.insert(found, index)
             values.insert(found, value)
+
+    def set_last(self, value: int) -> None:
+        """Give the last entry a number; it has none yet."""
+        self._places.append(len(self._beside) - 1)
+        self._values.append(value)
 
     def last_with(self, value: int, start: int, stop: int) -> int:
         """The last entry of a stretch that has this number, -1 if there is none."""
