@@ -11,7 +11,7 @@ from tui.app.conversation import Conversation
 from tui.app.live_screen import LiveScreen
 from tui.app.recovery_screen import RecoveryScreen
 from tui.llm.providers import Providers
-from tui.llm.script import Answers, Call, Pause, answer
+from tui.llm.script import Answers, Call, Fail, Pause, answer
 from tui.llm.scripted import ScriptedAdapter
 from tui.loop.agent import Agent
 from tui.loop.fresh_start import FreshStart, first_check
@@ -86,6 +86,16 @@ async def test_a_checkpoint_is_a_summary_that_calls_nothing_stuck(tmp_path: Path
         assert talk.head().startswith("Checkpoint  save it, or go on from it")
         for word in ("stuck", "Resume", "Why the original is left"):
             assert word not in talk.text() + text
+
+
+async def test_a_session_whose_last_turn_failed_is_not_called_well(tmp_path: Path) -> None:
+    script = [*WORK, answer(Fail("No such block.", "INVALID_REQUEST", 400), pace_s=0)]
+    async with talking(tmp_path, script, tools=[tool("sow_tray")]) as talk:
+        await talk.say("Sow the ferns.")
+        await talk.say("And the moss.")
+        await checkpoint(talk)
+        assert editor(talk).editor.text.startswith("# Resume: ")
+        assert talk.head().startswith("Draft of a summary")
 
 
 async def test_it_is_saved_as_a_file_and_the_session_goes_on(

@@ -64,7 +64,6 @@ class LiveScreen(SessionScreen):
 
     CSS_PATH: ClassVar = "live.tcss"
     SCOPES: ClassVar[tuple[Scope, ...]] = ("session", "live")
-    DRAFTS_CHECKPOINTS: ClassVar = True
 
     def __init__(self, conversation: Conversation, surroundings: Surroundings) -> None:
         writer = conversation.writer
@@ -419,6 +418,12 @@ class LiveScreen(SessionScreen):
         """Let a session that goes on from a summary write and run."""
         self.say(checked(self.surroundings.tr, self.conversation))
         self._show_head()
+
+    @property
+    def is_well(self) -> bool:
+        """Whether the session works: its last turn did not fail."""
+        turns = self.live.turns.turns
+        return not turns or turns[-1].reason != "error"
 
     async def start_fresh(self, fresh: FreshStart) -> Conversation | str:
         """Go on from a checkpoint on the same route, once no turn works in the folder any more."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from textual import events, on
 
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 class SessionScreen(LinkedPanes):
     """Chat and Trajectory of one session, with all their keys."""
-
-    DRAFTS_CHECKPOINTS: ClassVar = False
-    """Whether a summary is a checkpoint of a session that is well, not the way out of one that is stuck."""
 
     def __init__(
         self,
@@ -341,7 +338,7 @@ class SessionScreen(LinkedPanes):
     async def _draft(self) -> None:
         from tui.app.drafting import drafted, editor_of
 
-        tr, checkpoint = self.surroundings.tr, self.DRAFTS_CHECKPOINTS
+        tr, checkpoint = self.surroundings.tr, self.is_well
         draft = await drafted(self.whole, self.say, tr, checkpoint=checkpoint)
         screen = editor_of(self.dsh_app, self.surroundings, self.whole, draft, self.start_fresh)
         self.dsh_app.push_screen(screen, self._started)
@@ -351,6 +348,11 @@ class SessionScreen(LinkedPanes):
         from tui.app.original import open_original
 
         self.when_whole(lambda: open_original(self))
+
+    @property
+    def is_well(self) -> bool:
+        """Whether a summary is a checkpoint of a session that works, not the way out of one that is stuck."""
+        return False
 
     async def start_fresh(self, fresh: FreshStart) -> Conversation | str:
         """Begin a session from a summary of this one, or return the sentence why not."""
