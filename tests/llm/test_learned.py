@@ -66,6 +66,26 @@ def test_it_lasts_a_week_and_as_long_as_the_same_mode_is_declared() -> None:
     assert known.entries() == ()
 
 
+def test_what_a_clock_far_ahead_wrote_does_not_last(tmp_path: Path) -> None:
+    now = [NOW + 3 * LASTS_MS]
+    modes(tmp_path / "cache.json", now).learn(route(), refusal())
+    now[0] = NOW
+    known = modes(tmp_path / "cache.json", now)
+    assert (known.entry(route()), known.entries()) == (None, ())
+
+
+def test_what_was_learned_of_prompts_goes_with_the_entry(tmp_path: Path) -> None:
+    path = tmp_path / "cache.json"
+    modes(path).learn(route(), refusal(), prompts_refused=True)
+    entry = modes(path).entry(route())
+    assert entry is not None and entry.prompts_refused
+    # A second model that took them inside the history says nothing against the first.
+    modes(path).learn(route("minnow-3"), refusal())
+    wide, own = modes(path).entry(route("minnow-4")), modes(path).entry(route())
+    assert wide is not None and wide.is_of_all_models and not wide.prompts_refused
+    assert own is not None and own.prompts_refused
+
+
 def test_other_processes_read_what_one_has_written(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "cache.json"
     first, second = modes(path), modes(path)

@@ -41,6 +41,11 @@ _WORDS: Final = (
 )
 
 
+def is_fresh(at_ms: int, now_ms: int) -> bool:
+    """Tell whether something found at a time still counts; a clock that was far ahead makes nothing last."""
+    return abs(now_ms - at_ms) < LASTS_MS
+
+
 class Learned(msgspec.Struct, frozen=True, kw_only=True):
     """A route that takes no tool changes; times in Unix milliseconds."""
 
@@ -74,7 +79,7 @@ class Learned(msgspec.Struct, frozen=True, kw_only=True):
             (self.provider, self.endpoint) == (route.provider, route.endpoint)
             and self.model in (route.model.id, ANY_MODEL)
             and self.declared == route.model.tool_update
-            and now_ms < self.at_ms + LASTS_MS
+            and is_fresh(self.at_ms, now_ms)
         )
 
 
@@ -183,7 +188,7 @@ class LearnedModes:
         """Return all entries that have not expired."""
         self._read()
         now = self._now_ms()
-        return tuple(entry for entry in self._entries.values() if now < entry.at_ms + LASTS_MS)
+        return tuple(entry for entry in self._entries.values() if is_fresh(entry.at_ms, now))
 
     def learn(self, route: Route, refusal: Refusal, *, prompts_refused: bool = False) -> Learned:
         """Take note that a route refused change blocks and took full definitions.
@@ -279,12 +284,12 @@ class LearnedModes:
             "learned": [
                 msgspec.to_builtins(entry)
                 for entry in list(self._entries.values())[-_MAX_ENTRIES:]
-                if now < entry.at_ms + LASTS_MS
+                if is_fresh(entry.at_ms, now)
             ],
             "resets": [
                 {"route": list(wanted), "at_ms": at}
                 for wanted, at in list(self._resets.items())[-_MAX_ENTRIES:]
-                if now < at + LASTS_MS
+                if is_fresh(at, now)
             ],
         }
         # What cannot be kept is learned again in the next process.

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 from tui.llm.adapter import PreparedCall
 from tui.llm.failure import LlmFailure
 from tui.llm.learned import (
-    LASTS_MS,
     Learned,
     LearnedModes,
     Refusal,
     carries_updates,
     declared_mode,
+    is_fresh,
     prompt_refusal_of,
     refusal_of,
 )
@@ -86,7 +86,7 @@ class Downgrades:
         if record is None or not record.is_on or record.before != route.model.tool_update:
             return None
         since = record.learned_ms
-        if since <= self._learned.reset_ms(route) or self._learned.now_ms() >= since + LASTS_MS:
+        if since <= self._learned.reset_ms(route) or not is_fresh(since, self._learned.now_ms()):
             return None
         return Learned(
             provider=record.provider,
