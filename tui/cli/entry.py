@@ -27,19 +27,24 @@ if TYPE_CHECKING:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command line and return the exit status: 0, 2 unreadable, 64 wrong call, 130 interrupted."""
-    _prepare_streams()
+    status = OK
     try:
+        _prepare_streams()
         status = _run(arguments)
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
         return status
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read the output has seen enough. What is still buffered must not be tried again at exit.
-        if sys.stdout is not None:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read the output has seen enough.
+        _drop_output()
         return OK
+    except OSError as error:
+        if status != UNREADABLE:
+            # Otherwise the command has said it.
+            complain(f"dsh-tui: {error.strerror or type(error).__name__}")
+        _drop_output()
+        return UNREADABLE
 
 
 def _run(arguments: Sequence[str]) -> int:
@@ -219,8 +224,21 @@ def _cleaned(sentence: str) -> str:
     return clean_line(sentence)
 
 
+def _drop_output() -> None:
+    """Let nothing that is still buffered be tried again at the exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _prepare_streams() -> None:
-    """Let no character end the program: what the terminal's encoding lacks shows as a question mark."""
+    """Have all three streams, and let no character end the program.
+
+    A stream that the caller closed goes nowhere, lest a log that is opened takes its place. What the encoding
+    of a terminal lacks shows as a question mark.
+    """
+    # In the order of their descriptors: each open takes the first that is free.
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
