@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 from pathlib import Path
 
 import pytest
@@ -91,3 +92,30 @@ def test_a_symlink_as_target_stays_one(tmp_path: Path) -> None:
     with whole_file(link) as write:
         write("new")
     assert link.is_symlink() and real.read_text() == "new"
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(OSError), whole_file(pipe):
+        pass
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        with whole_file(pipe) as write:
+            write("moss\n")
+        assert os.read(reader, 100) == b"moss\n"
+        assert pipe.is_fifo()
+    finally:
+        os.close(reader)
+
+
+def test_a_file_without_room_is_named_and_nothing_is_left(tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, limits[1]))
+    try:
+        with pytest.raises(OSError) as refused, whole_file(tmp_path / "out.json") as write:
+            write("x" * 100_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert refused.value.filename == str(tmp_path / "out.json")
+    assert list(tmp_path.iterdir()) == []

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal, TextIO
+from typing import Final, Literal, TextIO
 
 from tui.i18n import Translator
 from tui.session.naming import SESSIONS
 from tui.session.store import Homes
 
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 Refusal = Literal["inside-home", "session-log", "is-a-folder", "no-folder"]
 
 
@@ -60,7 +62,30 @@ def check_place(path: Path, homes: Homes, log: Path) -> None:
 
 @contextmanager
 def whole_file(path: Path) -> Generator[Callable[[str], object]]:
-    """Give a function that writes text; the file appears, or replaces an old one, when all is written."""
+    """Give a function that writes text; the file appears, or replaces an old one, when all is written.
+
+    A device or a pipe is written to; it is never replaced. A full disk is told with the name of the file.
+    """
+    try:
+        with _file_as_it_is(path) if _is_special(path) else _replacement(path) as write:
+            yield write
+    except OSError as error:
+        if error.filename is None and error.errno in _NO_ROOM:
+            error.filename = str(path)
+        raise
+
+
+@contextmanager
+def _file_as_it_is(path: Path) -> Generator[Callable[[str], object]]:
+    # A pipe that nobody reads is refused instead of waited for.
+    handle = os.open(path, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0))
+    os.set_blocking(handle, True)
+    with open(handle, "w", encoding="utf-8", newline="\n") as stream:
+        yield stream.write
+
+
+@contextmanager
+def _replacement(path: Path) -> Generator[Callable[[str], object]]:
     target = Path(os.path.realpath(path))
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent)
@@ -96,6 +121,11 @@ def _home_of(log: Path) -> Path | None:
     parents = Path(os.path.realpath(log)).parents
     at = next((at for at in (1, 2) if len(parents) > at + 1 and parents[at].name == SESSIONS), None)
     return parents[at + 1] if at is not None else None
+
+
+def _is_special(path: Path) -> bool:
+    """Whether there is something of this name that holds no bytes of its own."""
+    return path.exists() and not path.is_file()
 
 
 def _same_file(target: Path, log: Path) -> bool:
