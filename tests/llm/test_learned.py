@@ -54,6 +54,23 @@ def test_a_second_model_at_the_same_address_widens_it_to_all() -> None:
     assert known.entry(route("minnow-4", endpoint="http://b/v1")) is None
 
 
+def test_models_of_other_addresses_widen_nothing() -> None:
+    known = modes()
+    known.learn(route(), refusal())
+    known.learn(route("minnow-3", endpoint="http://b/v1"), refusal())
+    assert known.entry(route("minnow-4")) is None
+    assert known.entry(route("minnow-4", endpoint="http://b/v1")) is None
+
+
+def test_resetting_one_model_takes_back_what_it_told_of_the_others() -> None:
+    known = modes()
+    known.learn(route(), refusal())
+    known.learn(route("minnow-3"), refusal())
+    assert known.reset("creek", "http://a/v1", "minnow-2") == 2
+    assert [known.entry(route(each)) for each in ("minnow-2", "minnow-4")] == [None, None]
+    assert known.entry(route("minnow-3")) is not None
+
+
 def test_it_lasts_a_week_and_as_long_as_the_same_mode_is_declared() -> None:
     now = [NOW]
     known = modes(now=now)
@@ -199,6 +216,20 @@ def test_a_request_without_changes_was_not_refused_for_them() -> None:
     failure = LlmFailure("tool_addition", "INVALID_REQUEST", status=400)
     assert refusal_of(route(), request(with_update=False), failure) is None
     assert refusal_of(route(mode=None), request(), failure) is None
+
+
+def test_a_deferred_declaration_alone_can_be_what_was_refused() -> None:
+    deferred = [
+        {"name": "peek", "description": "", "parameters": {}},
+        {"name": "water", "description": "", "parameters": {}, "deferLoading": True},
+    ]
+    tools = DefinitionPool().tools({"tools": deferred}, pytest.fail)
+    config = CallConfig(provider="creek", model="minnow-2")
+    history = ToolHistory(tools, (), 0, trusted=True)
+    asked = GenerateRequest(config=config, messages=[], tools=tools, tool_history=history)
+    failure = LlmFailure("no", "INVALID_REQUEST", status=400)
+    assert refusal_of(route(), asked, failure) is not None
+    assert refusal_of(route(mode=None), asked, failure) is None
 
 
 def test_the_file_holds_no_more_than_what_was_learned(tmp_path: Path) -> None:

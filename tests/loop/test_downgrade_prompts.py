@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.loop.test_downgrade import RECORD, holds_changes
-from tests.loop.test_downgrade_in_the_log import told
+from tests.loop.test_downgrade import LONG, RECORD, holds_changes
+from tests.loop.test_downgrade_in_the_log import told, without_instruction
 from tests.support.fake_provider import FakeProvider, Reply, Seen, answer, refusal
 from tests.support.loop_driver import driving, fast_policy, loopback, model, tool
 from tui.llm.learned import LASTS_MS, LearnedModes
@@ -258,3 +258,26 @@ async def test_an_overload_on_the_way_changes_no_prompt_in_the_log_before_someth
     assert (prompts, headers) == (2, 2)
     assert made.bodies == provider.bodies[:-1]
     assert made.doubts == [()] * 6
+
+
+async def test_a_summary_right_after_the_finding_is_told_with_one_prompt(tmp_path: Path) -> None:
+    """No request since has written how the route takes prompts now."""
+    base = Text()
+
+    def reply(seen: Seen) -> Reply:
+        if "x-deepseek-harness-compact" in seen.headers:
+            return answer({"text": "short"})
+        return without_role(seen) if "system" in roles(seen.body) else answer({"text": LONG})
+
+    async with FakeProvider(reply) as provider:
+        adapter = loopback(provider, model(mode="addition-only"))
+        async with driving(tmp_path, adapter, tools=[tool("peek")], prompt=base.prompt) as driver:
+            await driver.say("first")
+            base.text = "Be kind."
+            driver.tools.register(tool("water"))
+            await driver.say("second")
+            await driver.agent.compact()
+            made = await told(driver, adapter)
+    made_body, sent = without_instruction(made.bodies[-1]), without_instruction(provider.bodies[-1])
+    assert "system" not in roles(sent)
+    assert made_body == sent

@@ -14,7 +14,7 @@ from tests.support.recorded_events import recorded_events
 from tui.llm.route import ToolUpdateMode
 from tui.llm.route_book import KnownRoute, RouteBook
 from tui.nodes.reading import Reading
-from tui.nodes.request_diff import Prefix, lenses, prefix_of, request_tokens
+from tui.nodes.request_diff import Prefix, lenses, prefix_of, request_tokens, switch_of
 from tui.nodes.request_projection import MODES, Sent, doubts, project, project_sent, sent_as
 from tui.nodes.request_table import RequestTable
 from tui.nodes.requests import INSTRUCTION, RecordedRequest, Requests
@@ -421,3 +421,25 @@ def test_what_is_kept_whole_is_kept_with_the_declarations_that_it_offers(name: s
             if lens.prefix.broken_at is None:
                 assert lens.tokens.kept == request_tokens(project(before, mode))
                 assert lens.tokens.lost == 0
+
+
+def test_a_request_without_tool_changes_was_not_tried_again_without_them(tmp_path: Path) -> None:
+    builder = log().turn().user("one").tools("peek").answer("a").end().turn().user("two")
+    for _ in range(2):
+        builder.attempt(code="INVALID_REQUEST", status=400)
+    requests = requests_of(builder.end(), tmp_path)
+    sent = [sent_as(InHistory(), request) for request in requests.walk()]
+    assert [(each.mode, each.is_guess) for each in sent] == [("in-history", False)] * 3
+
+
+def test_two_kinds_of_routes_beside_each_other_are_no_switch() -> None:
+    """Only to full definitions and back: anything else is a question, not something that happened."""
+    requests = Requests(reading_of("many-tools-changed"))
+    before, now = requests.request(2), requests.request(3)
+    told = {(one, two): switch_of(project(before, one), project(now, two)) for one in MODES for two in MODES}
+    assert {pair: switch for pair, switch in told.items() if switch is not None} == {
+        ("addition-only", None): "fallback",
+        ("in-history", None): "fallback",
+        (None, "addition-only"): "again",
+        (None, "in-history"): "again",
+    }
