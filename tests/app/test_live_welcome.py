@@ -47,7 +47,7 @@ async def test_many_tools_are_named_in_part_and_counted(tmp_path: Path) -> None:
 async def test_it_speaks_the_language_in_force(tmp_path: Path) -> None:
     async with talking(tmp_path, []) as talk:
         talk.app.action_switch_language()
-        await talk.until(lambda: "工具变更 新增和移除都就地告知" in page(talk))
+        await talk.until(lambda: "工具变更 新增和移除都只发送变更本身" in page(talk))
 
 
 async def test_it_makes_room_for_the_first_prompt(tmp_path: Path) -> None:

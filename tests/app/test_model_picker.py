@@ -60,7 +60,7 @@ def test_each_row_tells_the_route_its_mode_and_its_window() -> None:
     assert "creek/pike-1" in pike and "in-history" in pike and pike.endswith("128k")
     assert "no tool updates" in hill and hill.endswith("32.8k")
     assert "refused them" in owl
-    assert "不支持工具变更" in rows("zh")[2] and "已拒绝" in rows("zh")[3]
+    assert "不支持工具更新" in rows("zh")[2] and "已拒绝" in rows("zh")[3]
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

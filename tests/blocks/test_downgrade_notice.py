@@ -73,7 +73,7 @@ def node(made: Reading) -> c.UnknownNode:
         (
             {**REFUSED, "from": "none", "to": "addition-only", "reason": "expired"},
             "Tool changes are tried again on minnow-2 at creek: the finding is a week old",
-            "重新在 creek 的 minnow-2 上尝试工具变更：此前的发现已满一周",
+            "重新在 creek 的 minnow-2 上尝试工具变更：此前的记录已满一周",
         ),
     ],
 )

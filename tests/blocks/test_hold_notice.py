@@ -44,7 +44,7 @@ def node(made: Reading) -> c.UnknownNode:
         (
             {"held": False, "waiting": 2},
             "The tools are no longer held; 2 changes that waited come with the next request",
-            "已解除工具冻结；等待中的 2 项变更将随下一次请求生效",
+            "已解除工具冻结；等待中的 2 项变更将随下一个请求生效",
         ),
         (
             {"held": False},

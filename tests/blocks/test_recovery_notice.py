@@ -29,25 +29,25 @@ CASES: list[tuple[str, Any, str, str]] = [
         RECOVERED_FROM,
         FROM,
         "Goes on from a summary of session-ab12@83; only reading until its first check is confirmed",
-        "依据 session-ab12@83 的摘要继续；首次检查确认前只读",
+        "依据 session-ab12@83 的摘要继续；首次核验确认前只读",
     ),
     (
         RECOVERED_FROM,
         {**FROM, "checkpoint": True},
         "Goes on from a checkpoint of session-ab12@83; only reading until its first check is confirmed",
-        "依据 session-ab12@83 的检查点继续；首次检查确认前只读",
+        "依据 session-ab12@83 的检查点继续；首次核验确认前只读",
     ),
     (
         RECOVERED_FROM,
         {},
         "Goes on from a summary; only reading until its first check is confirmed",
-        "依据一份摘要继续；首次检查确认前只读",
+        "依据一份摘要继续；首次核验确认前只读",
     ),
     (
         RECOVERY_CHECKED,
         {},
         "First check confirmed: from here on tools may write and run",
-        "首次检查已确认：此后工具可以写入和运行",
+        "首次核验已确认：此后工具可以写入和运行",
     ),
 ]
 
