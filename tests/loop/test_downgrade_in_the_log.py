@@ -10,6 +10,7 @@ from tests.loop.test_downgrade import LONG, RECORD, grown, holds_changes, plainl
 from tests.support.fake_provider import FakeProvider, Reply, Seen, answer, refusal
 from tests.support.loop_driver import Driver, driving, fast_policy, loopback, model, tool
 from tui.export.request_wire import body_of, shown_as
+from tui.export.requests_json import request_entries
 from tui.llm.learned import LearnedModes
 from tui.llm.providers import Providers
 from tui.llm.route_book import RouteBook
@@ -162,3 +163,16 @@ async def test_an_endpoint_that_changed_is_told_so_that_both_are_made_again(tmp_
         ("changed", "addition-only"),
         ("known", "none"),
     ]
+
+
+async def test_the_document_tells_a_switch_beside_the_closed_list_of_causes(tmp_path: Path) -> None:
+    async with refusing(plainly) as provider:
+        adapter = loopback(provider, model(mode="addition-only"))
+        async with driving(tmp_path, adapter, tools=[tool("peek")]) as driver:
+            await grown(driver)
+            await driver.writer.flush()
+            reading = Reading.open(driver.writer.path).read_all()
+    entries = list(request_entries(reading, RouteBook(Providers([adapter]))))
+    assert [entry["prefix"].get("switch") for entry in entries] == [None, None, "fallback"]
+    assert entries[2]["prefix"]["causes"] == ["tools-changed"]
+    assert all("switch" not in entry["prefix"] for entry in entries[:2])

@@ -56,6 +56,8 @@ def prefix_entry(prefix: Prefix) -> dict[str, Any]:
         "kept_messages": prefix.kept_messages,
         **present(broken_at=prefix.broken_at),
         "causes": list(prefix.causes),
+        # Beside the closed list: to full definitions, or back to what the route declares.
+        **present(switch=prefix.switch),
     }
 
 
