@@ -273,6 +273,28 @@ async def test_a_running_session_adds_its_requests_and_tools_to_the_matrix(tmp_p
         assert at_cursor(talk) == ("water", 1)
 
 
+async def test_an_open_cell_that_is_read_stays_where_it_is_while_the_session_grows(tmp_path: Path) -> None:
+    script = [answer(text, pace_s=0) for text in ("One.", "Two.", "Three.")]
+    long = tool("peek", properties={f"part_{number}": {"type": "string"} for number in range(60)})
+    async with talking(tmp_path, script, tools=[long]) as talk:
+        await talk.say("one?")
+        await talk.say("two?")
+        talk.live.action_show_tools()
+        await talk.until(lambda: isinstance(talk.top, MatrixScreen))
+        shown = matrix(talk)
+        await talk.until(lambda: len(shown.matrix) == 2)
+        await talk.press("home", "enter", "tab", "pagedown", "pagedown")
+        rows = talk.rows()
+        read = next(row for row in rows if '"part_' in row)
+        top = rows.index(read)
+        talk.conversation.agent.followup("three?")
+        await talk.until(lambda: len(shown.matrix) == 3)
+        assert talk.rows()[top] == read
+        # Another cell begins at its top.
+        await talk.press("tab", "right")
+        assert "Definition in force" in talk.text()
+
+
 async def test_help_and_palette_tell_the_keys_of_the_matrix() -> None:
     async with session_app(recording(RESTORE)) as driver:
         await driver.press("3")

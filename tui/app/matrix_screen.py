@@ -35,7 +35,7 @@ from tui.i18n import N_
 from tui.llm.route import ToolUpdateMode
 from tui.llm.route_book import RouteBook
 from tui.nodes.reading import Reading
-from tui.nodes.tool_matrix import ROUTE_CHOICES, ToolMatrix, Zoom
+from tui.nodes.tool_matrix import ROUTE_CHOICES, RouteChoice, ToolMatrix, Zoom
 
 MATRIX_ACTIONS: Final = frozenset(
     (
@@ -106,6 +106,8 @@ class MatrixScreen(OverPanes):
         super().__init__(reading, surroundings)
         self._only_changed = False
         self._needle = ""
+        self._detailed: tuple[tuple[str, int] | None, Zoom, RouteChoice] | None = None
+        """The cell that is open, and how it is told."""
         matrix = ToolMatrix(reading, book=book)
         ascii_only = surroundings.ascii_only
         self.matrix_view = MatrixView(surroundings, matrix, id="matrix")
@@ -244,11 +246,16 @@ class MatrixScreen(OverPanes):
         return cell_lines(self.matrix, *found, layout)
 
     def _renew_detail(self) -> None:
+        """Show the cell under the cursor, from its top unless it is the one that is shown already."""
+        shown = (self.matrix_view.cell_at_cursor, self.matrix.zoom, self.matrix.route)
         self.detail.set_model(OneBlock(self._lines))
-        self.detail.scroll_to_line(0)
+        if shown != self._detailed:
+            self._detailed = shown
+            self.detail.scroll_to_line(0)
 
     def action_toggle_inspector(self) -> None:
         self.detail.display = not self.detail.display
+        self._detailed = None
         if self.detail.display:
             self._renew_detail()
         else:
