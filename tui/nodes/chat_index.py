@@ -31,6 +31,7 @@ class ChatFold:
             index.flags.append,
             index.sizes.append,
         )
+        self._kinds, self._turns = index.kinds, index.turns
         self._put = (index.mids.put, index.blocks.put, index.steps.put, index.breaks.put)
         self.active: frozenset[str] | None = None
         """Names of the tools of the header in force, None before any; kept by whoever folds headers."""
@@ -173,11 +174,11 @@ class ChatFold:
         return self._mark_part(row, Flag.SHORTENED)
 
     def _mark_part(self, row: int, flag: int) -> int:
-        node = self._node_of_part(row)
+        node, index = self._node_of_part(row), self.index
         if node < 0:
             return -1
-        self.index.flags[node] |= flag
-        return self.index.mids[node] if self.index.kinds[node] == NodeKind.TOOL else -1
+        index.flags[node] |= flag
+        return index.mids.at(node) if index.kinds[node] == NodeKind.TOOL else -1
 
     def add(  # one argument a column
         self,
@@ -191,11 +192,12 @@ class ChatFold:
         mid: int = -1,
     ) -> int:
         """Append a node; returns its position."""
-        index, place = self.index, self._place
         # The columns' own append methods, looked up once: this is where a long log spends its time.
         kinds, rows, ends, flagged, sizes = self._append
-        if place.index != index.turns.newest:
-            index.turns.change(place.index)
+        place, turns, kept = self._place, self._turns, self._kinds
+        if place.index != turns.newest:
+            turns.change(place.index)
+        at = len(kept)
         kinds(kind)
         rows(row)
         ends(0)
@@ -209,11 +211,12 @@ class ChatFold:
             steps(step)
             lines(breaks)
         else:
+            index = self.index
             index.mids.append(mid)
             index.blocks.append(block)
             index.steps.append(step if 0 <= step < 65536 else 0)
             index.breaks.append(breaks if breaks < 65535 else 65535)
-        return len(index.kinds) - 1
+        return at
 
     def _marker(self, kind: NodeKind) -> Any:
         def mark(row: int, record: Any) -> None:
@@ -223,7 +226,7 @@ class ChatFold:
 
     def _turn_start(self, row: int, record: r.TurnStart) -> None:
         place = self._place
-        if place.index > 0 and place.turns[place.index - 1].is_open:
+        if place.left_open:
             # Damage: the turn before has no end.
             self._unfinished(row)
             self.index.turns.correct_last(place.index - 1)

@@ -119,6 +119,7 @@ class TrajectoryFold:
             index.steps.put,
             index.flags.append,
         )
+        self._kinds, self._turns = index.kinds, index.turns
         self.request_count = 0
         self._place = place
         self._start = -1
@@ -190,28 +191,37 @@ class TrajectoryFold:
             if found < count and rows[found] == row:
                 flags[found] |= flag
 
-    def add(self, kind: int, row: int, flags: int = 0, start: int = -1, request: int = 0) -> int:
+    def add(self, kind: int, row: int, flags: int = 0) -> int:
         """Append a row; returns its position."""
-        index, place = self.index, self._place
         # The columns' own append methods, looked up once: this is where a long log spends its time.
         kinds, rows, ends, steps, flagged = self._append
-        if place.index != index.turns.newest:
-            index.turns.change(place.index)
+        place, turns, kept = self._place, self._turns, self._kinds
+        if place.index != turns.newest:
+            turns.change(place.index)
+        at = len(kept)
         kinds(kind)
         rows(row)
         ends(0)
+        flagged(flags)
         step = place.step
         if 0 <= step < 255:
             steps(step)
         else:
-            index.steps.append(step if 0 <= step < 65536 else 0)
-        flagged(flags)
-        at = len(index.kinds) - 1
-        if start >= 0:
-            index.starts[at] = start
-        if request:
-            index.requests[at] = request
+            self.index.steps.append(step if 0 <= step < 65536 else 0)
         return at
+
+    def _add_request(self, kind: int, row: int, flags: int = 0) -> int:
+        """Append a row that is a request, with its number; returns its position."""
+        at = self.add(kind, row, flags)
+        self.index.requests.set_last(self._request())
+        return at
+
+    def _add_answer(self, row: int, flags: int) -> None:
+        """Append a request that was sent when the last thing before it was done."""
+        self._add_request(RowKind.ASSISTANT, row, flags)
+        if self._start >= 0:
+            self.index.starts.set_last(self._start)
+        self._accepted = -1
 
     def _request(self) -> int:
         self.request_count += 1
@@ -234,12 +244,10 @@ class TrajectoryFold:
 
     def _assistant(self, row: int, record: r.AssistantMessage) -> None:
         flags = RowFlag.DONE | (RowFlag.CUT if record.data.interrupted else 0)
-        self.add(RowKind.ASSISTANT, row, flags, self._start, self._request())
-        self._accepted = -1
+        self._add_answer(row, flags)
 
     def _attempt(self, row: int, record: r.Attempt) -> None:
-        self.add(RowKind.ASSISTANT, row, RowFlag.ATTEMPT | RowFlag.ERROR, self._start, self._request())
-        self._accepted = -1
+        self._add_answer(row, RowFlag.ATTEMPT | RowFlag.ERROR)
 
     def _tool_call(self, row: int, record: r.ToolCall) -> None:
         self._calls[record.data.callId] = self.add(RowKind.TOOL, row)
@@ -316,7 +324,7 @@ class TrajectoryFold:
 
     def _compaction_start(self, row: int, record: r.CompactionStart) -> None:
         self._abandon_compaction()
-        self._compaction = self.add(RowKind.COMPACTION, row, request=self._request())
+        self._compaction = self._add_request(RowKind.COMPACTION, row)
         self._compaction_id = record.data.compactionId
 
     def _abandon_compaction(self) -> None:

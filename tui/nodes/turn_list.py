@@ -74,6 +74,11 @@ class TurnList(Sequence[Turn]):
         self._encode = msgspec.msgpack.Encoder().encode
         self._unpacked = msgspec.msgpack.Decoder(Turn).decode
 
+    @property
+    def last(self) -> Turn | None:
+        """The last turn, None while there is none."""
+        return self._last
+
     def __len__(self) -> int:
         return len(self._starts) + (self._last is not None)
 

@@ -49,6 +49,10 @@ class TurnsFold:
         """Position of the open turn in `turns`, -1 between turns."""
         self.step = 0
         """Number of the open step, 0 between steps."""
+        self.current: Turn | None = None
+        """The open turn, which is always the last one."""
+        self.left_open = False
+        """Whether the newest turn began while the one before it had no end."""
         self._used = Usage()
         self._inherited = Usage()
 
@@ -62,10 +66,6 @@ class TurnsFold:
             "compaction/summary": self._summary,
             "session/end-seed": self._end_seed,
         }
-
-    @property
-    def current(self) -> Turn | None:
-        return self.turns[self.index] if self.index >= 0 else None
 
     def totals(self) -> Totals:
         """Sums over answers and summaries, of a fork its own part only (spec session-format §9.1)."""
@@ -83,40 +83,45 @@ class TurnsFold:
         return index >= 0 and index == self.index
 
     def _turn_start(self, row: int, record: TurnStart) -> None:
+        self.left_open = self.current is not None and self.current.is_open
         self.index = len(self.turns)
         self.step = 0
-        self.turns.append(Turn(record.data.turn, row, record.time))
+        self.current = Turn(record.data.turn, row, record.time)
+        self.turns.append(self.current)
 
     def _turn_end(self, row: int, record: TurnEnd) -> None:
-        if self.index >= 0:
-            turn = self.turns[self.index]
+        turn = self.current
+        if turn is not None:
             turn.end_row, turn.end_ms, turn.reason = row, record.time, record.data.reason.kind
-        self.index, self.step = -1, 0
+        self.index, self.step, self.current = -1, 0, None
 
     def _step_start(self, row: int, record: StepStart) -> None:
         if self.index < 0:
             self._imply(record.data.turn, row, record.time)
         self.step = record.data.step
-        self.turns[self.index].steps += 1
+        turn = self.current
+        if turn is not None:
+            turn.steps += 1
 
     def _step_end(self, row: int, record: Any) -> None:
         self.step = 0
 
     def _imply(self, number: int, row: int, time: int) -> None:
         """A step without an open turn: the log is damaged, or only its tail was read."""
-        if self.turns and self.turns[-1].number == number:
-            self.index = len(self.turns) - 1
+        last = self.turns.last
+        if last is not None and last.number == number:
+            self.index, self.current = len(self.turns) - 1, last
             return
         self.index = len(self.turns)
-        self.turns.append(Turn(number, row, time, implied=True))
+        self.current = Turn(number, row, time, implied=True)
+        self.turns.append(self.current)
 
     def _answer(self, row: int, record: AssistantMessage) -> None:
         if self.index < 0:
             self._imply(record.data.turn, row, record.time)
-        used = record.data.usage
-        if used is None:
+        used, turn = record.data.usage, self.current
+        if used is None or turn is None:
             return
-        turn = self.turns[self.index]
         turn.input_tokens += used.inputTokens
         turn.output_tokens += used.outputTokens
         turn.cache_read_tokens += used.cacheReadTokens

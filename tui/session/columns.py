@@ -10,10 +10,15 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from struct import Struct
+from sys import byteorder
 from typing import Final, overload
 
 _BLOCK: Final = 64
 _WORDS: Final = Struct(f"<{_BLOCK}Q")
+_ONES: Final = int.from_bytes(_WORDS.pack(*[1] * _BLOCK), "little")
+"""A long number with a 1 in each of 64 words."""
+_ABOVE: Final = tuple(_ONES * ((1 << 64) - (1 << 8 * width)) for width in range(8))
+"""By number of bytes: all bits of the 64 words which do not fit in so many."""
 _ELSEWHERE: Final = 255
 
 
@@ -58,7 +63,7 @@ class PackedColumn(_Column):
         """Where the bytes of each block begin, and behind the last one where the next will."""
         self._packed = bytearray()
         self.append = self._fresh.append
-        self.extend = self._fresh.extend
+        self.extend = self._fresh.fromlist
 
     def __len__(self) -> int:
         return len(self._bases) * _BLOCK + len(self._fresh)
@@ -80,15 +85,26 @@ class PackedColumn(_Column):
         fresh, packed = self._fresh, self._packed
         whole = len(fresh) - len(fresh) % _BLOCK
         for start in range(0, whole, _BLOCK):
-            block = fresh[start : start + _BLOCK].tolist()
-            base = min(block)
-            width = ((max(block) - base).bit_length() + 7) // 8
-            words = _WORDS.pack(*[value - base for value in block])
+            base, width, words = _block(fresh[start : start + _BLOCK])
             for byte in range(width):
                 packed += words[byte::8]
             self._bases.append(base)
             self._starts.append(len(packed))
         del fresh[:whole]
+
+
+def _block(numbers: array[int]) -> tuple[int, int, bytes]:
+    """What to take off from 64 numbers, how many bytes the greatest rest needs, the rests as 64-bit words."""
+    base = numbers[0]
+    if base >= 0 and byteorder == "little":
+        # All 64 at once, as one long number. One below the first leaves bits in the high bytes of its word.
+        rests = int.from_bytes(numbers.tobytes(), "little") - base * _ONES
+        for width, above in enumerate(_ABOVE):
+            if not rests & above:
+                return base, width, rests.to_bytes(_BLOCK * 8, "little")
+    base = min(numbers)
+    width = ((max(numbers) - base).bit_length() + 7) // 8
+    return base, width, _WORDS.pack(*[number - base for number in numbers])
 
 
 class SmallColumn(_Column):

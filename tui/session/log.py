@@ -72,14 +72,14 @@ class RowIndex:
             self.number(seq)
         return row
 
-    def extend(self, codes: Iterable[int], times: Iterable[int], offset: int, lengths: Iterable[int]) -> int:
+    def extend(self, codes: list[int], times: list[int], offset: int, lengths: Iterable[int]) -> int:
         """Enter rows whose lines and numbers follow each other; returns where the line after them begins."""
         row = len(self.types)
         if row and offset != self._end:
             self._lengths[row - 1] = self.length(row - 1)
         begins = list(accumulate([length + 1 for length in lengths], initial=offset))
         self._end = begins.pop()
-        self.types.extend(codes)
+        self.types += bytes(codes)
         self.times.extend(times)
         self.offsets.extend(begins)
         return self._end

@@ -23,7 +23,7 @@ from tui.session.progress import Told
 from tui.session.records import TYPE_NAMES, UnknownRecord, decode_record
 from tui.session.source import Chunk, SourceFault, TextSource, open_source
 
-_BATCH_LINES = 128
+_BATCH_LINES = 256
 _HEADER_LIMIT = 1 << 20
 _ANY_GAP = 1 << 60
 
