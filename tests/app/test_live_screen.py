@@ -213,7 +213,7 @@ async def test_a_retry_is_counted_down_and_then_made(tmp_path: Path) -> None:
     async with talking(tmp_path, script) as talk:
         await talk.write("Hello")
         await talk.press("enter")
-        await talk.until(lambda: "Failed (RATE_LIMIT); try 2 in" in talk.text())
+        await talk.until(lambda: "Failed (RATE_LIMIT); attempt 2 in" in talk.text())
         await talk.idle()
         assert "There." in talk.text()
         assert not talk.live.activity.is_moving

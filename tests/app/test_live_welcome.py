@@ -12,15 +12,15 @@ from tui.llm.script import Say, answer
 
 def page(talk: Talk) -> str:
     """The left pane in one line, its breaks taken away."""
-    return " ".join(" ".join(row[:58] for row in talk.rows()).split())
+    return " ".join(" ".join(row[:59] for row in talk.rows()).split())
 
 
 @pytest.mark.parametrize(
     ("model", "told"),
     [
-        ("scripted", "this route takes none: each sends every definition anew"),
-        ("scripted-addition-only", "additions are told in place; a removal sends every definition anew"),
-        ("scripted-in-history", "additions and removals are told in place"),
+        ("scripted", "this route takes none: each one sends every definition again"),
+        ("scripted-addition-only", "additions are sent as changes; a removal sends every definition again"),
+        ("scripted-in-history", "additions and removals are sent as changes"),
     ],
 )
 async def test_it_says_what_is_talked_to_and_how_the_route_takes_tool_changes(

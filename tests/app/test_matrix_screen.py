@@ -191,7 +191,7 @@ async def test_a_cell_opens_with_the_definition_and_what_it_changed() -> None:
     async with session_app(recording(RESTORE)) as driver:
         await driver.press("3", "home", "t", "t", "t", "enter")
         assert at_cursor(driver) == ("open_vent", 6)
-        assert "Difference to the definition before" in driver.text()
+        assert "Difference from the definition before" in driver.text()
         assert "Definition in force" in "\n".join(driver.rows()) or matrix(driver).detail.display
         await driver.press("left")
         assert "inactive" in driver.text() or "absent" in driver.text()
@@ -299,7 +299,11 @@ async def test_help_and_palette_tell_the_keys_of_the_matrix() -> None:
     async with session_app(recording(RESTORE)) as driver:
         await driver.press("3")
         offered = [str(hit.display) async for hit in ActionCommands(matrix(driver)).discover()]
-        for told in ("Told as another kind of route", "Only tools that changed, or all", "One request on"):
+        for told in (
+            "Shown as on another kind of route",
+            "Only tools that changed, or all",
+            "One request on",
+        ):
             assert told in offered
         assert "Tools over time" not in offered
         (route,) = [hit async for hit in ActionCommands(matrix(driver)).search("switch-route")][:1]
@@ -307,5 +311,5 @@ async def test_help_and_palette_tell_the_keys_of_the_matrix() -> None:
         assert matrix(driver).matrix.route == "none"
         await driver.press("?")
         text = driver.text()
-        assert "Told as another kind of route" in text and "A column for each turn" in text
+        assert "Shown as on another kind of route" in text and "A column for each turn" in text
         assert "Show tool changes only" not in text

@@ -111,7 +111,7 @@ async def test_the_list_begins_at_the_model_that_is_asked_and_enter_chooses(tmp_
         await talk.press("down", "enter")
         await talk.until(lambda: isinstance(talk.top, LiveScreen))
         assert chosen(talk) == ["scripted-none"]
-        assert "From the next request on scripted/scripted-none is asked." in talk.foot()
+        assert "From the next request on, scripted/scripted-none is used." in talk.foot()
         assert talk.conversation.agent.selection.model == "scripted-none"
         await talk.until(lambda: talk.live.composer.has_focus)
         await talk.say("Hello?")
@@ -164,7 +164,7 @@ async def test_the_model_that_is_asked_is_not_chosen_again(tmp_path: Path) -> No
     async with talking(tmp_path, []) as talk:
         await opened(talk)
         await talk.press("enter")
-        await talk.until(lambda: "scripted/scripted-in-history is asked already." in talk.foot())
+        await talk.until(lambda: "scripted/scripted-in-history is in use already." in talk.foot())
         assert chosen(talk) == []
         await talk.write("/model heron-9")
         await talk.press("enter")

@@ -262,7 +262,7 @@ async def test_the_draft_as_it_stands_can_be_copied(monkeypatch: pytest.MonkeyPa
 async def test_the_editor_speaks_chinese() -> None:
     async with stuck(None, "zh") as driver:
         assert "开始新会话" in driver.foot() and "摘要草稿" in driver.head()
-        assert "# 恢复：" in driver.text()
+        assert "# 继续：" in driver.text()
 
 
 BETTER = "## Goal\n\nMist the ferns (event 33).\n\n## Side effects that must not be repeated\n\n- None.\n"
@@ -274,7 +274,7 @@ async def test_a_model_words_the_draft_better_and_the_logs_own_can_be_had_back()
         assert provider.requests == [], "nothing is sent unasked"
         provider.queue(answered_with({"text": BETTER}))
         await driver.press("f7")
-        await driver.until(lambda: "Worded by minnow-2 at creek" in driver.foot())
+        await driver.until(lambda: "Improved by minnow-2 at creek" in driver.foot())
         after = editor(driver).editor.text
         assert "Mist the ferns (event 33)." in after and "Noted by the model; check it:" in after
         assert before.split("## Changed files")[1].split("## Test")[0] in after
@@ -300,7 +300,7 @@ async def test_the_better_draft_comes_in_while_the_model_writes() -> None:
             assert "still writing" in driver.foot()
         assert "## First steps" in editor(driver).editor.text, "it is a whole draft at every moment"
         more.set()
-        await driver.until(lambda: "Worded by" in driver.foot())
+        await driver.until(lambda: "Improved by" in driver.foot())
 
 
 async def test_the_model_is_stopped_by_the_key_that_closes_and_the_draft_is_as_it_was() -> None:
@@ -326,7 +326,7 @@ async def test_a_failure_is_one_sentence_and_the_draft_stays() -> None:
         await driver.until(lambda: "the model gave no answer: AUTH" in driver.foot())
         assert editor(driver).editor.text == before
         await driver.press("f8")
-        assert "There is one draft only" in driver.foot()
+        assert "There is only one draft" in driver.foot()
 
 
 async def test_without_a_configured_model_the_editor_says_how_to_get_one() -> None:

@@ -45,7 +45,7 @@ async def test_the_lens_shows_three_routes_side_by_side() -> None:
             assert told in declared
         assert rows["change blocks"].split()[2:] == ["–", "+12", "+12", "−3"]
         assert "6 of 9 messages" in rows["kept prefix"]
-        assert "This tool change makes about" in driver.text()
+        assert "Because of this tool change, about" in driver.text()
 
 
 async def test_on_a_narrow_screen_nothing_of_the_lens_is_cut() -> None:
@@ -196,7 +196,7 @@ async def test_help_and_palette_tell_the_keys_of_the_requests() -> None:
         await driver.press("4")
         offered = [str(hit.display) async for hit in ActionCommands(screen(driver)).discover()]
         for told in (
-            "Told as another kind of route",
+            "Shown as on another kind of route",
             "Compare requests with this one",
             "Next failed request",
         ):
@@ -207,7 +207,7 @@ async def test_help_and_palette_tell_the_keys_of_the_requests() -> None:
         assert screen(driver).mode is None
         await driver.press("?")
         text = driver.text()
-        assert "Told as another kind of route" in text and "The body, or the three routes" in text
+        assert "Shown as on another kind of route" in text and "The body, or the three routes" in text
         assert "One request back" not in text
 
 
@@ -223,7 +223,7 @@ async def test_a_fall_back_is_told_in_list_lens_difference_and_body(tmp_path: Pa
         row = next(row for row in driver.rows() if row.startswith("▌"))
         assert "fall-back to full definitions" in row and "tools changed" not in row
         assert "The route refused tool changes" in driver.text()
-        assert "be read again." in driver.text()
+        assert "So about " in driver.text() and "read again." in driver.text()
         await driver.press(">")
         assert "0 of 4 messages are kept; the first difference is in: declarations." in driver.text()
         assert "The route refused tool changes" in driver.text()

@@ -74,5 +74,5 @@ def test_the_cost_of_a_tool_change_is_told_for_all_three_routes() -> None:
     own = EN.compact(found["addition-only"].tokens.lost)
     # An in-history route keeps all of it, the other two nothing (SCREENS.md, "The lens").
     assert found["in-history"].tokens.lost == 0
-    assert f"This tool change makes about {own} tok of the request before be read again" in text
+    assert f"Because of this tool change, about {own} tok of the request before must be read again" in text
     assert f"it would be {EN.compact(found[None].tokens.lost)} tok on none, 0 tok on in-history" in text

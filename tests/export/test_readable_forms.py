@@ -228,8 +228,8 @@ def test_a_picture_shows_the_notice_and_every_tool(view: str, lang: str, title: 
 @pytest.mark.parametrize(
     ("lang", "told"),
     [
-        ("en", "{n} records that only keep the program's books are not in this picture"),
-        ("zh", "{n} 条只用于程序自身记账的记录未画出"),
+        ("en", "{n} bookkeeping records are not in this picture"),
+        ("zh", "{n} 条内部记录未画出"),
     ],
 )
 def test_a_picture_of_the_trajectory_says_how_many_records_it_leaves_out(lang: str, told: str) -> None:
@@ -238,7 +238,7 @@ def test_a_picture_of_the_trajectory_says_how_many_records_it_leaves_out(lang: s
     hidden = len(re.findall(r"^\[\d+\] event: (?!session/title)", written, re.MULTILINE))
     rows = [shown(row) for row in drawn(path, "trajectory", lang)]
     assert rows[-1].startswith(told.format(n=hidden))
-    assert not any("books" in shown(row) or "记账" in shown(row) for row in drawn(path, "chat", lang))
+    assert not any("bookkeeping" in shown(row) or "内部记录" in shown(row) for row in drawn(path, "chat", lang))
 
 
 def test_exports_wear_the_colours_of_the_screen() -> None:

@@ -148,7 +148,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("column-right", ("right", "l"), N_("One request on"), Group.MATRIX, "matrix"),
     Action("columns-left", ("shift+left", "H"), N_("One page of requests back"), Group.MATRIX, "matrix"),
     Action("columns-right", ("shift+right", "R"), N_("One page of requests on"), Group.MATRIX, "matrix"),
-    Action("switch-route", ("M",), N_("Told as another kind of route"), Group.REQUESTS, "requests"),
+    Action("switch-route", ("M",), N_("Shown as on another kind of route"), Group.REQUESTS, "requests"),
     Action("compare-from", ("=",), N_("Compare requests with this one"), Group.REQUESTS, "requests"),
     Action("recover", ("s",), N_("Draft a summary for a fresh session"), Group.PANES),
     Action("open-original", ("U",), N_("Open the session it goes on from"), Group.PANES),
@@ -167,7 +167,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("draft-help", ("f1",), N_("All keys of the draft"), Group.DRAFT, "draft"),
     Action("copy", ("y",), N_("Copy the entry's text"), Group.COPY),
     Action("copy-address", ("Y",), N_("Copy the entry's address"), Group.COPY),
-    Action("release-mouse", ("m",), N_("Mouse to the terminal, or back"), Group.COPY, "app"),
+    Action("release-mouse", ("m",), N_("Give the mouse to the terminal, or take it back"), Group.COPY, "app"),
     Action(
         "send", ("enter",), N_("Send; while a turn runs, steer it at its next step"), Group.TALK, "composer"
     ),
@@ -200,7 +200,7 @@ ACTIONS: tuple[Action, ...] = (
         "composer",
     ),
     Action("leave-empty", ("ctrl+d",), N_("Leave, from an empty composer"), Group.TALK, "composer"),
-    Action("waiting-prompts", ("alt+up",), N_("To the prompts that wait"), Group.TALK, "composer"),
+    Action("waiting-prompts", ("alt+up",), N_("To the waiting prompts"), Group.TALK, "composer"),
     Action("previous-waiting", ("up", "k"), N_("Previous waiting prompt"), Group.TALK, "queue"),
     Action("next-waiting", ("down", "j"), N_("Next waiting prompt, or the composer"), Group.TALK, "queue"),
     Action("edit-waiting", ("enter", "e"), N_("Take a waiting prompt back and edit it"), Group.TALK, "queue"),
@@ -212,8 +212,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("reject", ("n",), N_("Reject the call, with a reason"), Group.TALK, "approval"),
     Action("question-up", ("up", "k"), N_("Scroll the question up"), Group.TALK, "approval"),
     Action("question-down", ("down", "j"), N_("Scroll the question down"), Group.TALK, "approval"),
-    Action("question-page-up", ("pageup",), N_("A page of the question up"), Group.TALK, "approval"),
-    Action("question-page-down", ("pagedown",), N_("A page of the question down"), Group.TALK, "approval"),
+    Action("question-page-up", ("pageup",), N_("One page up in the question"), Group.TALK, "approval"),
+    Action("question-page-down", ("pagedown",), N_("One page down in the question"), Group.TALK, "approval"),
     Action(
         "hold-tools",
         ("f4",),
@@ -226,7 +226,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("palette", ("ctrl+p",), N_("Command palette"), Group.PROGRAM, "app"),
     Action("switch-language", ("L",), N_("English or Chinese"), Group.PROGRAM, "app"),
     Action("switch-theme", ("D",), N_("Dark or light"), Group.PROGRAM, "app"),
-    Action("redraw", ("ctrl+l",), N_("Draw the screen anew"), Group.PROGRAM, "app"),
+    Action("redraw", ("ctrl+l",), N_("Redraw the screen"), Group.PROGRAM, "app"),
     Action("back", ("escape", "b"), N_("Close, or back to the library"), Group.PROGRAM),
     Action("quit", ("q",), N_("Leave dsh-tui"), Group.PROGRAM, "app", show_in_footer=True, short=N_("quit")),
 )

@@ -100,32 +100,36 @@ class Activity:
     def sentence(self, tr: Translator, now_ms: int) -> str:
         """What is going on."""
         if self.is_stopping:
-            return tr.t("Stopping …")
+            return tr.t("Stopping…")
         if self.question:
             return tr.t("{tool} waits for your answer", tool=_own_name(self.question))
         match self.phase:
             case "idle":
                 return ""
             case "preparing":
-                return tr.t("Working …")
+                return tr.t("Working…")
             case "waiting":
-                return tr.t("Waiting for the model …")
+                return tr.t("Waiting for the model…")
             case "thinking":
-                return tr.t("The model thinks …")
+                return tr.t("The model is thinking…")
             case "writing":
-                return tr.t("The model writes …")
+                return tr.t("The model is writing…")
             case "calling":
-                return tr.t("The model writes a call …")
+                return tr.t("The model is writing a call…")
             case "tools":
                 names = [_own_name(name) for name in self.running_tools]
                 if len(names) == 1:
-                    return tr.t("{tool} runs …", tool=names[0])
-                return tr.n("{n} call runs …", "{n} calls run …", len(names)) if names else tr.t("Working …")
+                    return tr.t("{tool} is running…", tool=names[0])
+                return (
+                    tr.n("{n} call is running…", "{n} calls are running…", len(names))
+                    if names
+                    else tr.t("Working…")
+                )
             case "retry":
                 left = max(0, self.retry_at_ms - now_ms)
                 seconds = tr.duration(-(-left // 1000) * 1000)
                 return tr.t(
-                    "Failed ({code}); try {n} in {time}",
+                    "Failed ({code}); attempt {n} in {time}",
                     code=clean_line(self.retry_code),
                     n=self.retry + 1,
                     time=seconds,
@@ -133,7 +137,7 @@ class Activity:
             case "asking":
                 return tr.t("{tool} waits for your answer", tool=_own_name(self.question))
             case "condensing":
-                return tr.t("Condensing the history …")
+                return tr.t("Condensing the history…")
 
 
 def _own_name(name: str) -> str:

@@ -36,7 +36,7 @@ Phase: TypeAlias = Literal["", "preparing", "asking", "running"]
 async def examined(examiner: Examiner, say: Callable[[str], None], tr: Translator) -> Examination:
     """Examine a session in slices, so that keys are heard meanwhile; a long one says that it is looked at."""
     while not examiner.step(_SLICE_S):
-        say(tr.t("Examining the session …"))
+        say(tr.t("Examining the session…"))
         await sleep(0)
     say("")
     return examiner.result()
@@ -184,7 +184,7 @@ class DoctorScreen(ClosedOnce[int | None]):
         if not await self._agreed:
             self._enter("", lambda tr: Note(tr.t("No fresh session was tried: nothing was sent"), (), "note"))
             return
-        self._enter("running", lambda tr: Note(tr.t("Trying a fresh session …"), (), "note"))
+        self._enter("running", lambda tr: Note(tr.t("Trying a fresh session…"), (), "note"))
         self._trial = asyncio.ensure_future(ready.run())
         try:
             await asyncio.wait((self._trial,))
@@ -271,7 +271,7 @@ class DoctorScreen(ClosedOnce[int | None]):
                 told = tr.t("waiting for the provider, {time}", time=passed)
                 keys = [self._key("back", tr.t("stop"), 4), Piece((Span(told, "accent"),), keep=3)]
             case "preparing":
-                keys = [Piece((Span(tr.t("Making a fresh session ready …"), "accent"),), keep=4)]
+                keys = [Piece((Span(tr.t("Preparing a fresh session…"), "accent"),), keep=4)]
             case _:
                 keys = [
                     self._key("activate", tr.t("go to the event"), 4),

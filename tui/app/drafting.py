@@ -29,7 +29,7 @@ async def drafted(
     """Draft a summary in slices, so that keys are heard meanwhile; returns it with its original."""
     drafter = Drafter(reading)
     while not drafter.step(_SLICE_S):
-        say(tr.t("Reading the session …"))
+        say(tr.t("Reading the session…"))
         await sleep(0)
     say("")
     draft = drafter.result()

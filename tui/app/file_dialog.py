@@ -63,7 +63,7 @@ class FileDialog(ModalScreen[Path | None], ClosedOnce[Path | None]):
             place = Path(event.value.strip()).expanduser()
             if place.is_file() and place != self._replaces:
                 self._replaces = place
-                self._ask(tr.t("There is such a file; press it again to replace it."), "warning")
+                self._ask(tr.t("The file exists already; press it again to replace it."), "warning")
                 return
             self._write(place)
         except OutputRefused as refused:

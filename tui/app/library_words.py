@@ -54,7 +54,7 @@ def advice(tr: Translator, row: LibraryRow) -> str:
         case "empty":
             return tr.t("Nothing has happened in it.")
         case "damaged":
-            return tr.t("Everything that can be read is shown; each fault stands at its place.")
+            return tr.t("Everything that can be read is shown; each fault is marked where it is.")
         case "unreadable":
             if row.reason == "no-permission":
                 return tr.t("Check the permissions of the file and its folder.")

@@ -161,7 +161,7 @@ class LinkedPanes(Screen[None]):
             action()
             return
         self._waiting = [action]
-        self.say(self.surroundings.tr.t("Waiting until the whole log is read …"))
+        self.say(self.surroundings.tr.t("Waiting until the whole log is read…"))
 
     # -- panes
 

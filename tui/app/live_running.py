@@ -109,7 +109,7 @@ def _model(screen: LiveScreen, argument: str) -> None:
 def _ask(screen: LiveScreen, choice: Choice) -> None:
     tr = screen.surroundings.tr
     if choice.is_asked:
-        screen.say(tr.t("{model} is asked already.", model=clean_line(choice.name)))
+        screen.say(tr.t("{model} is in use already.", model=clean_line(choice.name)))
         return
     try:
         screen.agent.select(Selection(provider=choice.provider, model=choice.model))
@@ -118,4 +118,4 @@ def _ask(screen: LiveScreen, choice: Choice) -> None:
         return
     # What stands there before anything was said names the model too.
     screen.chat.refresh()
-    screen.say(tr.t("From the next request on {model} is asked.", model=clean_line(choice.name)))
+    screen.say(tr.t("From the next request on, {model} is used.", model=clean_line(choice.name)))

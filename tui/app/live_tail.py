@@ -207,7 +207,7 @@ class LiveTail:
 def _reasoning(block: TailBlock, layout: Layout) -> list[Line]:
     tr = layout.tr
     sign = mark("open" if block.ended_ms is None or block.is_open else "closed", layout.ascii)
-    title = tr.t("Thinking …")
+    title = tr.t("Thinking…")
     if block.ended_ms is not None:
         took, size = tr.duration(block.ended_ms - block.begun_ms), words(tr, block.text)
         title = tr.t("Thought for {time} · {size}", time=took, size=size)

@@ -22,9 +22,9 @@ _NAMED_TOOLS: Final = 12
 """Tools whose names are listed; the others are counted."""
 _GAP: Final = 3
 _MODES: Final[dict[ToolUpdateMode, str]] = {
-    None: N_("this route takes none: each sends every definition anew"),
-    "addition-only": N_("additions are told in place; a removal sends every definition anew"),
-    "in-history": N_("additions and removals are told in place"),
+    None: N_("this route takes none: each one sends every definition again"),
+    "addition-only": N_("additions are sent as changes; a removal sends every definition again"),
+    "in-history": N_("additions and removals are sent as changes"),
 }
 
 
@@ -78,7 +78,7 @@ def _facts(tr: Translator, conversation: Conversation) -> list[tuple[str, str]]:
 
 def _changes(tr: Translator, conversation: Conversation, route: Route) -> str:
     if conversation.agent.has_fallen_back(route):
-        return tr.t("this route refused them: each sends every definition anew")
+        return tr.t("this route refused them: each one sends every definition again")
     return tr.t(_MODES[route.model.tool_update])
 
 

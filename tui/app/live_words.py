@@ -77,6 +77,8 @@ def route_piece(tr: Translator, conversation: Conversation) -> list[Piece]:
         call = conversation.providers.prepare(CallConfig(provider=selection.provider, model=selection.model))
     except LlmFailure:
         return []
+    if conversation.agent.has_fallen_back(call.route):
+        return [Piece((Span(tr.t("full definitions"), "warning"),), keep=30)]
     mode = call.route.model.tool_update or tr.t("no tool updates")
     return [Piece((Span(mode, "muted"),), keep=30)]
 

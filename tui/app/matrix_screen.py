@@ -73,7 +73,7 @@ class MatrixScreen(OverPanes):
         "search": N_("Only tools with this in their name"),
         "filter-tool-changes": N_("Only tools that changed, or all"),
         "fold-turns": N_("A column for each turn, or for each request"),
-        "fold-calls": N_("Count calls in wider columns, or not"),
+        "fold-calls": N_("Show call counts in wider columns, or not"),
         "next-pane": N_("The matrix, or the open cell"),
         "pager": N_("The whole cell in the pager"),
         "copy": N_("Copy the cell's text"),

@@ -81,7 +81,7 @@ class ModelPicker(ModalScreen[Choice | None], ClosedOnce[Choice | None]):
     def _show_keys(self) -> None:
         tr, ascii_only = self._surroundings.tr, self._surroundings.ascii_only
         if not self.model.count():
-            self._foot.show([Piece((Span(tr.t("No model holds these words."), "warning"),))])
+            self._foot.show([Piece((Span(tr.t("No model matches."), "warning"),))])
             return
         keys = ((("enter",), tr.t("choose")), (("up", "down"), tr.t("move")), (("escape",), tr.t("leave")))
         self._foot.show(

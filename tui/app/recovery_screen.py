@@ -149,7 +149,7 @@ class RecoveryScreen(ModalScreen[Conversation | None], ClosedOnce[Conversation |
             self.dismiss(None)
             return
         self._asked_to_close = True
-        self._tell(self._surroundings.tr.t("The draft was edited; press it again to lose the changes."))
+        self._tell(self._surroundings.tr.t("The draft was edited; press it again to discard the changes."))
 
     def action_start_fresh(self) -> None:
         """Start a fresh session from the draft, unless one is being started."""
@@ -160,7 +160,7 @@ class RecoveryScreen(ModalScreen[Conversation | None], ClosedOnce[Conversation |
             self._tell(tr.t("The summary is empty; a fresh session needs one."))
         elif not self._starts:
             self._starts = True
-            self._tell(tr.t("A fresh session is being started …"))
+            self._tell(tr.t("Starting a fresh session…"))
             self.run_worker(self._begin())
 
     def action_improve_draft(self) -> None:
@@ -172,7 +172,7 @@ class RecoveryScreen(ModalScreen[Conversation | None], ClosedOnce[Conversation |
             self._tell_of_model()
             return
         if not self.editor.text.strip():
-            self._tell(tr.t("The summary is empty; there is nothing to word better."))
+            self._tell(tr.t("The summary is empty; there is nothing to improve."))
             return
         improver = self._doors.improver
         improvement = improver(tr) if improver is not None else tr.t("No model can be asked from here.")
@@ -189,7 +189,7 @@ class RecoveryScreen(ModalScreen[Conversation | None], ClosedOnce[Conversation |
             self._tell_of_model()
         elif not self._other:
             key = self._surroundings.key_word("improve-draft")
-            self._tell(tr.t("There is one draft only; {key} lets a model word it better.", key=key))
+            self._tell(tr.t("There is only one draft; {key} lets a model improve it.", key=key))
         else:
             shown, self._other = self._other, self.editor.text
             self._show(shown)
@@ -228,7 +228,9 @@ class RecoveryScreen(ModalScreen[Conversation | None], ClosedOnce[Conversation |
             self._other = before
             self._show(improved(before, answer, tr, route))
             key = self._surroundings.key_word("other-draft")
-            told = self._surroundings.tr.t("Worded by {route}; {key}: as it was before", route=route, key=key)
+            told = self._surroundings.tr.t(
+                "Improved by {route}; {key}: as it was before", route=route, key=key
+            )
         finally:
             self.editor.read_only = False
             self._asked = None

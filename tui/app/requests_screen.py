@@ -265,7 +265,8 @@ class RequestsScreen(OverPanes):
             body = body_of(self.table.book, shown, self.reading.log.path)
         except LlmFailure as failure:
             text = tr.t(
-                "This request has no form on this route: {reason}.", reason=clean_line(failure.message)
+                "This request cannot be put in the form of this route: {reason}.",
+                reason=clean_line(failure.message),
             )
             return wrap([Span(text, "warning")], layout.width)
         known = self.table.book.route(shown.request.provider, shown.request.model)
@@ -368,9 +369,9 @@ class RequestsScreen(OverPanes):
         self._renew_detail(stay=True)
         tr = self.surroundings.tr
         if self._mode == "recorded":
-            self.say(tr.t("Each request is told for its own route."))
+            self.say(tr.t("Each request is shown for its own route."))
         else:
-            self.say(tr.t("Requests are told for a route of the kind {mode}.", mode=mode_name(self._mode)))
+            self.say(tr.t("Requests are shown as on a route of the kind {mode}.", mode=mode_name(self._mode)))
 
     def action_compare_from(self) -> None:
         """Compare with the selected request from now on; once more: each with the one before it."""

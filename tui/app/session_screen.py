@@ -408,4 +408,4 @@ class SessionScreen(LinkedPanes):
         else:
             # Nothing lies behind: a key pressed once too often must not end the program.
             tr, key = self.surroundings.tr, self.surroundings.key("quit")
-            self.say(tr.t("Nothing is open that could be closed; {key} leaves dsh-tui.", key=key))
+            self.say(tr.t("There is nothing to close; {key} leaves dsh-tui.", key=key))

@@ -111,7 +111,7 @@ def _facts(tr: Translator) -> list[tuple[str, Callable[[Lens], list[Span]]]]:
         (tr.t("kept prefix"), lambda lens: _kept(tr, lens)),
         (tr.t("broken by"), lambda lens: _broken(tr, lens)),
         (tr.t("kept, estimated"), lambda lens: _tokens(tr, lens.tokens.kept, "text")),
-        (tr.t("sent anew, estimated"), lambda lens: _tokens(tr, lens.tokens.rest, "text")),
+        (tr.t("sent again, estimated"), lambda lens: _tokens(tr, lens.tokens.rest, "text")),
     ]
 
 
@@ -192,8 +192,7 @@ def _provider(row: RequestRow, lenses: Mapping[ToolUpdateMode, Lens], layout: La
     rows = wrap([Span(text, "text")], layout.width)
     if row.source == "assumed" and used.cache_read > _SURPRISE * max(kept, _LITTLE):
         text = tr.t(
-            "That is more than a route of the kind {mode} keeps, and the kind is only assumed: another one "
-            "may be the true one.",
+            "That is more than a route of the kind {mode} keeps; the kind is only assumed and may be wrong.",
             mode=mode_name(row.mode),
         )
         rows += wrap([Span(text, "warning")], layout.width)
@@ -219,14 +218,14 @@ def _cost(row: RequestRow, lenses: Mapping[ToolUpdateMode, Lens], layout: Layout
     }
     if set(row.prefix.causes) <= _TOOL_CAUSES:
         text = tr.t(
-            "This tool change makes about {tokens} of the request before be read again on this route "
-            "({mode}); it would be {others}.",
+            "Because of this tool change, about {tokens} of the request before must be read again on this "
+            "route ({mode}); it would be {others}.",
             **fields,
         )
     else:
         text = tr.t(
-            "This tool change, with what else happened, makes about {tokens} of the request before be read "
-            "again on this route ({mode}); it would be {others}.",
+            "Because of this tool change and what else happened, about {tokens} of the request before must "
+            "be read again on this route ({mode}); it would be {others}.",
             **fields,
         )
     sign = Span("⊕ ", "accent")

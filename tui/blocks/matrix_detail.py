@@ -111,7 +111,7 @@ def _difference(matrix: ToolMatrix, name: str, at: int, layout: Layout) -> list[
         return []
     tr, headers = layout.tr, matrix.offers.headers
     note = tr.t("header {before} → {after}", before=headers[before[0]].seq, after=headers[now[0]].seq)
-    rows = _heading(layout, tr.t("Difference to the definition before"), note)
+    rows = _heading(layout, tr.t("Difference from the definition before"), note)
     return [*rows, *definition_diff(layout, before[1], now[1])]
 
 

@@ -162,7 +162,7 @@ def event_text(tr: Translator, matrix: ToolMatrix, happening: Happening) -> str:
 def boundary_text(tr: Translator, series: Series) -> list[str]:
     """What begins at a rule between columns, the longest form first."""
     number = tr.t("series {n}", n=tr.number(series.number))
-    cause = {"initial": "", "redefined": tr.t("redefined")}.get(series.cause, tr.t("started anew"))
+    cause = {"initial": "", "redefined": tr.t("redefined")}.get(series.cause, tr.t("started again"))
     return [
         *([tr.t("{series}: {cause}", series=number, cause=cause)] if cause else []),
         number,

@@ -62,8 +62,8 @@ def _summary(row: RequestRow, before: ProjectedRequest | None, lens: Lens, layou
         text = Span(sentence, "text")
         rows += wrap([text], layout.width, indent=[sign], subsequent_indent=[Span("  ")])
     told = tr.t(
-        "Estimated: {kept} tok up to the first difference, {rest} tok after it, {lost} tok of the request "
-        "before are no use any more.",
+        "Estimated: {kept} tok up to the first difference, {rest} tok after it; {lost} tok of the request "
+        "before are lost.",
         kept=tr.number(tokens.kept),
         rest=tr.number(tokens.rest),
         lost=tr.number(tokens.lost),

@@ -335,7 +335,7 @@ def unknown_title(tr: Translator, node: c.UnknownNode) -> str:
     if node.hold is not None:
         return hold_title(tr, node.hold)
     if node.known:
-        return tr.t("{type} (has another shape than known)", type=name_text(node.type))
+        return tr.t("{type} (not of the known shape)", type=name_text(node.type))
     if node.ignorable:
         return tr.t("{type} (unknown, may be ignored)", type=name_text(node.type))
     return tr.t("{type} (unknown; this program may not show the whole story)", type=name_text(node.type))

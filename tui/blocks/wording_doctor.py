@@ -34,7 +34,7 @@ def finding_title(tr: Translator, finding: Finding) -> str:
         case "orphan-calls":
             return tr.t("Tool calls without a result")
         case "outcome-unknown":
-            return tr.t("What a tool call did is not known")
+            return tr.t("It is not known what a tool call did")
         case "request-extension":
             return tr.t("A plugin's addition to the request failed")
         case "plugin-crash":
@@ -282,7 +282,7 @@ def advice_text(tr: Translator, advice: Advice, versions: Versions) -> str:
         case "versions":
             return tr.t(
                 "Note the versions: they stand at the end, to paste into a report. Add what neither log nor "
-                "home tells: {missing}.",
+                "home says: {missing}.",
                 missing=missing_text(tr, versions),
             )
         case "verify":
@@ -296,7 +296,7 @@ def advice_text(tr: Translator, advice: Advice, versions: Versions) -> str:
             return tr.t(
                 "Go on in dsh-tui: it sends this route the full definitions in place of the refused "
                 "blocks. In dsh, "
-                "choose a model without tool updates, or take the changed tools back as they were."
+                "choose a model without tool updates, or put the changed tools back as they were."
             )
         case "series":
             return tr.t("Go on in dsh-tui: it starts a new series and declares the active tools plainly.")
@@ -333,11 +333,11 @@ def advice_text(tr: Translator, advice: Advice, versions: Versions) -> str:
         case "read-refusal":
             return tr.t("Read the provider's message: it says what in the request it does not take.")
         case "check-calls":
-            return tr.t("See by hand what those calls have done before anything is repeated.")
+            return tr.t("Check by hand what those calls did before anything is repeated.")
         case "continue-copy":
             return tr.t(
-                "Continue in a copy that is mended: `dsh-tui chat --resume {session} --copy` leaves out what "
-                "does not fit.",
+                "Continue in a mended copy: `dsh-tui chat --resume {session} --copy` leaves out what does "
+                "not fit.",
                 session=clean_line(versions.argument),
             )
         case "cut-tail":

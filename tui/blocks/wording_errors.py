@@ -29,7 +29,7 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "not-found": N_("No session is called {argument}; `dsh-tui sessions` lists them."),
     "disk-full": N_("{path}: the disk is full; make room, then go on with --resume."),
     "too-big": N_("{path}: the file may not grow any further."),
-    "read-only": N_("{path}: lies on a disk that may only be read."),
+    "read-only": N_("{path}: is on a read-only disk."),
     "closed": N_("{path}: the session is closed."),
     "locked": N_("{path}: another process has this session open; close it there first."),
     "damaged": N_(

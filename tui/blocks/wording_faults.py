@@ -51,7 +51,7 @@ def damage_text(tr: Translator, damage: Damage) -> str:
             if damage.frame_offset is None:
                 what = tr.t("The log is plain text, although its name ends in .zstd.")
         case "bad-header":
-            what = tr.t("The header of the log is not as it should be: {reason}.", reason=reason)
+            what = tr.t("The header of the log is not valid: {reason}.", reason=reason)
         case "version-mismatch":
             what = tr.t(
                 "The file name says format {named}, the header says {version}.",

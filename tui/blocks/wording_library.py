@@ -46,7 +46,7 @@ def reason_text(tr: Translator, row: LibraryRow) -> str:
         case "no-permission":
             return tr.t("may not be read")
         case "is-a-folder":
-            return tr.t("a folder in place of a log")
+            return tr.t("a folder where a log should be")
         case "not-a-file":
             return tr.t("not an ordinary file")
         case "read-failed":

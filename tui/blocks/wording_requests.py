@@ -28,10 +28,12 @@ _CAUSES: Final[Mapping[Cause, str]] = {
 _CAUSE_SENTENCES: Final[Mapping[Cause, str]] = {
     "first": N_("It is the first request: there is nothing to keep."),
     "model": N_("It goes to another model, whose cache knows nothing of the requests before."),
-    "system-prompt": N_("The text of the system prompt is another one."),
-    "tools-redefined": N_("A tool kept its name and got another definition, so declarations begin anew."),
+    "system-prompt": N_("The text of the system prompt changed."),
+    "tools-redefined": N_(
+        "A tool kept its name and got another definition, so a new series of declarations begins."
+    ),
     "tools-changed": N_("Tools were added, removed or put in another order."),
-    "series": N_("A new series began: tools are declared anew and earlier change blocks are left out."),
+    "series": N_("A new series began: tools are declared again and earlier change blocks are left out."),
     "surface": N_("A message in the history was replaced, as when a long tool result is shortened."),
     "compaction": N_("The history was condensed: a summary stands in the place of earlier messages."),
     "image-offload": N_("Images in the history are sent as a text that names them."),
@@ -109,7 +111,7 @@ def switch_text(tr: Translator, prefix: Prefix, lost: int) -> str:
     cost = tr.t("{n} tok", n=tr.compact(lost))
     sentence = tr.t(_SWITCH_SENTENCES[prefix.switch])
     return tr.t(
-        "{sentence} That makes about {tokens} of the request before be read again.",
+        "{sentence} So about {tokens} of the request before must be read again.",
         sentence=sentence,
         tokens=cost,
     )

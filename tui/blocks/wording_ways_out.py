@@ -31,6 +31,6 @@ def way_out(tr: Translator, code: str) -> str:
         case "SERVER" | "EMPTY_RESPONSE" | "MALFORMED_RESPONSE":
             return tr.t("The provider is in trouble: send again, or choose another model with /model.")
         case "TOOL_ACTIVATION_FAILED":
-            return tr.t("A condition of a tool failed: mend it in tools.json and send again.")
+            return tr.t("A tool's condition failed: fix it in tools.json and send again.")
         case _:
             return ""

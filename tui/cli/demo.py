@@ -62,7 +62,7 @@ def _scene(name: str | None) -> Scene | None:
 
 
 def _missing(tr: Translator) -> str:
-    return tr.t("The scenes are missing; install dsh-tui anew.")
+    return tr.t("The scenes are missing; install dsh-tui again.")
 
 
 def _folder() -> TemporaryDirectory[str]:

@@ -193,7 +193,7 @@ COMMANDS: Final[Sequence[Command]] = (
             Option(("-o", "--output"), N_("the file to write (default: standard output)"), metavar="FILE"),
             Option(
                 ("--improve",),
-                N_("send draft and newest messages to the default model, which words the draft better"),
+                N_("send the draft and the newest messages to the default model, which improves the draft"),
             ),
         ),
         needs_session=True,

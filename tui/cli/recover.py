@@ -63,7 +63,7 @@ async def _improved(run: Run, improvement: Improvement, reading: Reading, text: 
 
     answer = ""
     if is_terminal(sys.stderr):
-        complain(run.tr.t("asking {route} …", route=improvement.route(run.tr)))
+        complain(run.tr.t("asking {route}…", route=improvement.route(run.tr)))
     try:
         async for so_far in improvement.stream(text, excerpt(reading), run.tr, CancelSignal()):
             answer = so_far

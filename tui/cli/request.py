@@ -48,7 +48,9 @@ def request(run: Run) -> int:
         write(json_of(body_of(book, shown.projected, session.path)) + "\n")
     except LlmFailure as failure:
         reason = run.tr.t(
-            "Request {number} has no form on this route: {reason}.", number=number, reason=failure.message
+            "Request {number} cannot be put in the form of this route: {reason}.",
+            number=number,
+            reason=failure.message,
         )
         raise Refused(reason) from None
     # A bare body has no place for it.

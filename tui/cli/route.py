@@ -146,7 +146,7 @@ def _tell_finding(
     tr = run.tr
     found = (finding.tool_update, finding.system_prompt_update)
     if entry is not None and found == (entry.tool_update, entry.system_prompt_update):
-        told = tr.t("This is how the route is known already; as lines of {file}:", file=run.config_path)
+        told = tr.t("The route is set up this way already; as lines of {file}:", file=run.config_path)
     else:
         told = tr.t("Put this into {file}, in place of what says otherwise:", file=run.config_path)
     note = tr.t("Accepted means that it was answered, not that the model heeds it.")

@@ -75,10 +75,8 @@ def write_svg(
         rows += _bounded(block, layout)
     if view == "trajectory" and (hidden := _bookkeeping(reading)):
         note = tr.n(
-            "{n} record that only keeps the program's books is not in this picture; text, md, html and json "
-            "have it",
-            "{n} records that only keep the program's books are not in this picture; text, md, html and json "
-            "have them",
+            "{n} bookkeeping record is not in this picture; text, md, html and json have it",
+            "{n} bookkeeping records are not in this picture; text, md, html and json have them",
             hidden,
         )
         rows += [EMPTY, crop(line(Span(note, "muted")), layout.width)]
