@@ -238,7 +238,9 @@ def test_a_picture_of_the_trajectory_says_how_many_records_it_leaves_out(lang: s
     hidden = len(re.findall(r"^\[\d+\] event: (?!session/title)", written, re.MULTILINE))
     rows = [shown(row) for row in drawn(path, "trajectory", lang)]
     assert rows[-1].startswith(told.format(n=hidden))
-    assert not any("bookkeeping" in shown(row) or "内部记录" in shown(row) for row in drawn(path, "chat", lang))
+    assert not any(
+        "bookkeeping" in shown(row) or "内部记录" in shown(row) for row in drawn(path, "chat", lang)
+    )
 
 
 def test_exports_wear_the_colours_of_the_screen() -> None:
