@@ -314,6 +314,7 @@ async def test_routes_that_refuse_tool_changes_are_shown_and_forgotten(tmp_path:
         talk.registry.register(tool("water"))
         await talk.say("more")
         assert "scripted-in-history at scripted does not accept" in talk.text()
+        assert "full definitions" in talk.head()
         await talk.say("/tool-updates")
         assert "scripted-in-history" in talk.foot()
         await talk.say("/tool-updates reset")
