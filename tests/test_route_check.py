@@ -142,7 +142,7 @@ async def test_what_is_configured_so_already_is_said_so(run: Any) -> None:
     async with FakeProvider(refusing("text")) as provider:
         done = await run(provider, "--yes")
     assert done.lines["providers"]["creek"]["models"][0]["tool_update"] == "in-history"
-    assert "known already" in done.out
+    assert "set up this way already" in done.out
 
 
 async def test_what_sessions_learned_of_the_route_is_told_beside_a_better_finding(
