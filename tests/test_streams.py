@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.benchmarks.generate import write_log
 from tests.support.exports import recording
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -50,3 +52,36 @@ def test_output_without_room_is_told_in_one_line(arguments: tuple[str, ...], unb
     done = run(f"</dev/null >{FULL}", *arguments, PYTHONUNBUFFERED=unbuffered)
     assert done.returncode == 2
     assert done.stderr == b"dsh-tui: No space left on device\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_export_that_is_ended_leaves_nothing_half_written(tmp_path: Path, number: signal.Signals) -> None:
+    log = write_log(tmp_path / "session.v4.jsonl", 20_000)
+    folder = tmp_path / "out"
+    folder.mkdir()
+    words = ["export", log, "--view", "requests", "--format", "json", "-o", folder / "out.json"]
+    command = [sys.executable, "-m", "tui", *map(str, words)]
+    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE) as export:
+        while not list(folder.iterdir()):
+            assert export.poll() is None
+        export.send_signal(number)
+        _, said = export.communicate()
+    assert (export.returncode, said) == (128 + number, b"")
+    assert list(folder.iterdir()) == []
+
+
+def test_an_interruption_while_modules_are_imported_is_no_traceback() -> None:
+    code = """
+import builtins, sys
+real = builtins.__import__
+def interrupted(name, *rest):
+    if name == "tui.cli":
+        raise KeyboardInterrupt
+    return real(name, *rest)
+from tui.__main__ import main
+builtins.__import__ = interrupted
+sys.argv = ["dsh-tui", "sessions"]
+sys.exit(main())
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (130, b"")

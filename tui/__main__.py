@@ -23,9 +23,28 @@ def main() -> int:
     # Starting makes many objects and next to no garbage: collecting while the modules are imported and the
     # first screen is put together took 90 ms of 410.
     gc.disable()
-    from tui.cli import main as run
+    try:
+        _end_in_order()
+        from tui.cli import main as run
 
-    return run(arguments)
+        return run(arguments)
+    except KeyboardInterrupt:
+        # While modules were imported, or on the way out.
+        return 130
+
+
+def _end_in_order() -> None:
+    """Let a signal to end unwind the program, so that no half-written file and no child stays behind."""
+    import signal
+
+    def end(number: int, _frame: object) -> None:
+        sys.exit(128 + number)
+
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+            # A caller that ignores it (nohup) is left its way.
+            signal.signal(number, end)
 
 
 if __name__ == "__main__":
