@@ -106,3 +106,17 @@ def test_the_index_keeps_its_own_copy_of_the_estimates() -> None:
     index = HeightIndex(estimates)
     estimates[0] = 40
     assert index.total == 3
+
+
+@pytest.mark.parametrize("height", [255, 256, 65_535, 65_536, 2**32, 2**40])
+def test_a_block_may_be_as_high_as_it_likes(height: int) -> None:
+    index = HeightIndex.uniform(CHUNK + 3, 2)
+    values = [2] * (CHUNK + 3)
+    assert index.set(4, height) == height - 2
+    index.append(height)
+    values[4] = height
+    values.append(height)
+    assert_equal(index, values)
+    assert index.set(4, 1) == 1 - height
+    values[4] = 1
+    assert_equal(index, values)

@@ -48,7 +48,7 @@ class BulkEstimates(Protocol):
     """A model that can estimate all its blocks at once; wanted above some ten thousand blocks."""
 
     def estimates(self, width: int) -> array[int]:
-        """An `array('I')` with the estimate of every block."""
+        """An array of unsigned numbers with the estimate of every block."""
         ...
 
 

@@ -157,9 +157,7 @@ class ChatModel(ReadingModel):
         kinds = columns.kinds[: self._scanned]
         if self._chosen is not None:
             kinds = bytearray(kinds[item] for item in self._chosen)
-        heights = array("I", [1] * self._lead)
-        heights.extend(kinds.translate(table))
-        return heights
+        return array("B", b"\1" * self._lead + kinds.translate(table))
 
 
 _KINDS = frozenset(int(kind) for kind in NodeKind)

@@ -1,9 +1,9 @@
 """Heights of very many blocks, with running totals that stay cheap to ask for and to change.
 
 Goes in: one height (rows) per block, first estimated, later measured. Comes out: the first row of a block
-and the block at a row. Heights sit in an array of 32-bit numbers with one byte of state each; sums of
-chunks of 512 blocks sit in a Fenwick tree, so a question costs about a dozen additions and one sum over a
-chunk, at a million blocks too.
+and the block at a row. Heights sit in an array of bytes, or of wider numbers once a block needs them, with
+one byte of state each; sums of chunks of 512 blocks sit in a Fenwick tree, so a question costs about a dozen
+additions and one sum over a chunk, at a million blocks too.
 """
 
 from array import array
@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from itertools import accumulate
 
 CHUNK = 512
+_WIDER = {"B": "H", "H": "I", "I": "Q"}
 _ESTIMATED = 0
 _MEASURED = 1
 
@@ -21,11 +22,12 @@ class HeightIndex:
     Args:
         heights: rows of each block, 0 for a hidden one; taken as estimates.
 
-    Memory is five bytes a block and eight bytes per 512 blocks.
+    Memory is two bytes a block, three or five if one has more than 255 or 65,535 rows, and eight bytes per
+    512 blocks.
     """
 
     def __init__(self, heights: Iterable[int] = ()) -> None:
-        if isinstance(heights, array) and heights.typecode == "I" and heights.itemsize == 4:
+        if isinstance(heights, array) and heights.typecode in _WIDER:
             self._heights: array[int] = heights[:]
         else:
             self._heights = array("I", heights)
@@ -37,7 +39,7 @@ class HeightIndex:
     @classmethod
     def uniform(cls, count: int, height: int) -> "HeightIndex":
         """An index of `count` blocks that are all estimated at `height` rows."""
-        return cls(array("I", [height]) * count)
+        return cls(array("B" if height < 256 else "I", [height]) * count)
 
     def __len__(self) -> int:
         return len(self._heights)
@@ -65,6 +67,7 @@ class HeightIndex:
         change = height - self._heights[index]
         self._state[index] = _MEASURED if measured else _ESTIMATED
         if change:
+            self._make_room(height)
             self._heights[index] = height
             self._add(index // CHUNK, change)
         return change
@@ -72,6 +75,7 @@ class HeightIndex:
     def append(self, height: int) -> None:
         """Add one block of estimated height at the end."""
         chunk = len(self._heights) // CHUNK
+        self._make_room(height)
         self._heights.append(height)
         self._state.append(_ESTIMATED)
         if chunk == len(self._sums):
@@ -135,6 +139,11 @@ class HeightIndex:
                         return candidate
             index = chunk_start - 1
         return None
+
+    def _make_room(self, height: int) -> None:
+        """Take wider numbers if a height does not fit."""
+        while height >> 8 * self._heights.itemsize and self._heights.typecode in _WIDER:
+            self._heights = array(_WIDER[self._heights.typecode], self._heights)
 
     def _rebuild(self) -> None:
         heights = self._heights
