@@ -76,3 +76,13 @@ def test_the_cost_of_a_tool_change_is_told_for_all_three_routes() -> None:
     assert found["in-history"].tokens.lost == 0
     assert f"Because of this tool change, about {own} tok of the request before must be read again" in text
     assert f"it would be {EN.compact(found[None].tokens.lost)} tok on none, 0 tok on in-history" in text
+
+
+def test_a_tool_change_that_keeps_the_request_before_whole_costs_nothing() -> None:
+    of = table("remove-and-restore")
+    # Request 8 adds one tool on an addition-only route: it is offered in place.
+    assert of.row(8).prefix.broken_at is None
+    text = " ".join(" ".join(plain(row) for row in lens(of, 8, Layout(100, EN, expanded=True))).split())
+    lost = EN.compact(of.lenses(8)[None].tokens.lost)
+    assert "This tool change costs nothing on this route (addition-only)" in text
+    assert f"it would be {lost} tok on none, 0 tok on in-history" in text

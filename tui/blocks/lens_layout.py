@@ -19,6 +19,7 @@ from tui.blocks.wording_requests import (
     place_text,
     switch_text,
 )
+from tui.blocks.wording_tokens import cost_text, provider_text, surprise_text
 from tui.blocks.wrap import wrap
 from tui.i18n import Translator
 from tui.llm.route import ToolUpdateMode
@@ -31,11 +32,6 @@ Doubts = Mapping[ToolUpdateMode, Sequence[Doubt]]
 _NARROW: Final = 66
 """Below this width the routes stand below each other."""
 _NONE: Final = "–"
-_SURPRISE: Final = 2
-"""How many times the estimate a cache hit may be before the assumed kind of route is doubted."""
-_LITTLE: Final = 100
-"""Tokens below which estimates say nothing."""
-_TOOL_CAUSES: Final = frozenset({"tools-changed", "tools-redefined"})
 
 
 def lens_lines(
@@ -174,62 +170,19 @@ def _tokens(tr: Translator, count: int, role: str) -> list[Span]:
 
 def _provider(row: RequestRow, lenses: Mapping[ToolUpdateMode, Lens], layout: Layout) -> list[Line]:
     """The provider's own counts beside the estimate for the recorded route."""
-    tr, used = layout.tr, row.usage
-    kept = lenses[row.mode].tokens.kept
-    if used is None:
-        text = tr.t("The log holds no token counts of the provider for this request.")
-        return wrap([Span(text, "muted")], layout.width)
-    hit = tr.t("{n} tok", n=tr.number(used.cache_read))
-    whole = tr.t("{n} tok", n=tr.number(used.input + used.cache_read + used.cache_write))
-    guess = tr.t("{n} tok", n=tr.number(kept))
-    text = tr.t(
-        "The provider counted {hit} from its cache, of {whole} of input; "
-        "our estimate of what was kept is {guess}.",
-        hit=hit,
-        whole=whole,
-        guess=guess,
-    )
-    rows = wrap([Span(text, "text")], layout.width)
-    if row.source == "assumed" and used.cache_read > _SURPRISE * max(kept, _LITTLE):
-        text = tr.t(
-            "That is more than a route of the kind {mode} keeps; the kind is only assumed and may be wrong.",
-            mode=mode_name(row.mode),
-        )
-        rows += wrap([Span(text, "warning")], layout.width)
+    tr, kept = layout.tr, lenses[row.mode].tokens.kept
+    role = "text" if row.usage is not None else "muted"
+    rows = wrap([Span(provider_text(tr, row, kept), role)], layout.width)
+    if surprise := surprise_text(tr, row, kept):
+        rows += wrap([Span(surprise, "warning")], layout.width)
     return rows
 
 
 def _cost(row: RequestRow, lenses: Mapping[ToolUpdateMode, Lens], layout: Layout) -> list[Line]:
     """What the tool change costs on the recorded route and would have cost on the others."""
-    tr = layout.tr
-
-    def told(mode: ToolUpdateMode) -> str:
-        return tr.t("{n} tok", n=tr.compact(lenses[mode].tokens.lost))
-
-    others = [
-        tr.t("{tokens} on {mode}", tokens=told(mode), mode=mode_name(mode))
-        for mode in MODES
-        if mode != row.mode
-    ]
-    fields = {
-        "tokens": told(row.mode),
-        "mode": mode_name(row.mode),
-        "others": tr.join(others),
-    }
-    if set(row.prefix.causes) <= _TOOL_CAUSES:
-        text = tr.t(
-            "Because of this tool change, about {tokens} of the request before must be read again on this "
-            "route ({mode}); it would be {others}.",
-            **fields,
-        )
-    else:
-        text = tr.t(
-            "Because of this tool change and what else happened, about {tokens} of the request before must "
-            "be read again on this route ({mode}); it would be {others}.",
-            **fields,
-        )
     sign = Span("⊕ ", "accent")
-    return wrap([Span(text, "text")], layout.width, indent=[sign], subsequent_indent=[Span("  ")])
+    text = Span(cost_text(layout.tr, row, lenses), "text")
+    return wrap([text], layout.width, indent=[sign], subsequent_indent=[Span("  ")])
 
 
 def doubt_lines(doubts: Sequence[Doubt], layout: Layout) -> list[Line]:

@@ -13,6 +13,7 @@ from tui.blocks.layout import Layout, hidden_row, indented, plain_signs
 from tui.blocks.text import EMPTY, Line, Span, crop, line, to_ascii
 from tui.blocks.wording_names import tool_title
 from tui.blocks.wording_requests import cause_sentences, kept_text, mode_name, part_name, place_text
+from tui.blocks.wording_tokens import estimate_text
 from tui.blocks.wrap import wrap
 from tui.nodes.request_diff import Lens, common_messages
 from tui.nodes.request_projection import ProjectedRequest
@@ -61,14 +62,7 @@ def _summary(row: RequestRow, before: ProjectedRequest | None, lens: Lens, layou
         sign = Span("• ", "warning")
         text = Span(sentence, "text")
         rows += wrap([text], layout.width, indent=[sign], subsequent_indent=[Span("  ")])
-    told = tr.t(
-        "Estimated: {kept} tok up to the first difference, {rest} tok after it; {lost} tok of the request "
-        "before are lost.",
-        kept=tr.number(tokens.kept),
-        rest=tr.number(tokens.rest),
-        lost=tr.number(tokens.lost),
-    )
-    rows += wrap([Span(told, "muted")], layout.width)
+    rows += wrap([Span(estimate_text(tr, tokens), "muted")], layout.width)
     if row.usage is not None:
         told = tr.t("Counted by the provider: {n} tok from its cache.", n=tr.number(row.usage.cache_read))
         rows += wrap([Span(told, "muted")], layout.width)

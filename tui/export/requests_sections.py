@@ -18,13 +18,15 @@ from tui.blocks.wording_requests import (
     place_text,
     tools_text,
 )
+from tui.blocks.wording_tokens import cost_text, estimate_text, provider_text
 from tui.export.sections import Item, Items, Section
 from tui.i18n import Translator
 from tui.llm.route_book import RouteBook
 from tui.nodes.reading import Reading
+from tui.nodes.request_diff import changes_tools
 from tui.nodes.request_projection import doubts
 from tui.nodes.request_table import RequestRow, RequestTable
-from tui.nodes.requests import Requests
+from tui.nodes.requests import RecordedRequest, Requests
 
 PICTURE_CELLS = 120
 
@@ -34,10 +36,14 @@ def requests_sections(
 ) -> Iterator[Section]:
     """Yield a section for each request from one on."""
     table = RequestTable(Requests(reading), book)
-    for request in table.requests.walk(max(first, 1)):
+    start = max(first, 1)
+    before = table.requests.request(start - 1) if 1 < start <= len(table) else None
+    for request in table.requests.walk(start):
         row, sent = table.row(request.place.n), table.as_sent(request)
         role = "warning" if row.prefix.broken_at else ""
         told = [Item(role, sentence) for sentence in cause_sentences(tr, row.prefix)]
+        told += _costs(table, row, before, request, tr)
+        before = request
         for doubt in doubts(table.requests, sent, row.sent):
             told.append(Item("", tr.t("Approximate: {reason}.", reason=doubt_text(tr, doubt))))
         yield Section(
@@ -47,6 +53,21 @@ def requests_sections(
             facts=_facts(row, tr),
             parts=(Items(tuple(told)),) if told else (),
         )
+
+
+def _costs(
+    table: RequestTable, row: RequestRow, before: RecordedRequest | None, now: RecordedRequest, tr: Translator
+) -> list[Item]:
+    """Estimates and the provider's count where the prefix broke; of a tool change what it costs."""
+    changes = changes_tools(before, now)
+    if before is None or (row.prefix.broken_at is None and not changes):
+        return []
+    found = table.lenses(row.place.n)
+    tokens = found[row.mode].tokens
+    told = [estimate_text(tr, tokens), provider_text(tr, row, tokens.kept)]
+    if changes:
+        told.append(cost_text(tr, row, found))
+    return [Item("", sentence) for sentence in told]
 
 
 def requests_picture(
