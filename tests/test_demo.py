@@ -75,7 +75,7 @@ SEEN_IN_CHINESE = {
     "one-tool-added": "新增工具：mist_bed（saltmarsh）",
     "twelve-added": "工具变更 · 新增 12 个，移除 3 个",
     "removed-and-restored": "恢复工具：mist_bed（saltmarsh）",
-    "redefined": "工具定义已变更：mist_bed（saltmarsh）",
+    "redefined": "工具定义变更：mist_bed（saltmarsh）",
     "refused": "不接受会话中途的工具变更",
 }
 

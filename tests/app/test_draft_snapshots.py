@@ -33,7 +33,7 @@ SAID = {
     "## Open\n\n- Mist the ferns: five requests failed (event 33, event 43, event 51, event 59, event 67).\n",
     "zh": "## 目标\n\n弄清蕨类有多湿，并给它们喷雾（事件 33）。\n\n"
     "## 已完成\n\n- 蕨类苗床是干的（事件 5）。\n\n"
-    "## 待办\n\n- 给蕨类喷雾：五次请求失败（事件 33、事件 43、事件 51、事件 59、事件 67）。\n",
+    "## 未完成\n\n- 给蕨类喷雾：五次请求失败（事件 33、事件 43、事件 51、事件 59、事件 67）。\n",
 }
 SHOTS = {
     f"draft-{what}-{size[0]}x{size[1]}-{lang}": (what, size, lang)

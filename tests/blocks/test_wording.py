@@ -61,7 +61,7 @@ def many(count: int) -> tuple:
         (
             notice((tool_line(MIST, restored=True, redefined=True),)),
             "Tool restored, redefined: mist_bed (saltmarsh)",
-            "恢复工具（定义已变更）：mist_bed（saltmarsh）",
+            "恢复工具（定义变更）：mist_bed（saltmarsh）",
         ),
         (notice(many(2)), "Tools changed · 2 added", "工具变更 · 新增 2 个"),
         (notice((), many(2)), "Tools changed · 2 removed", "工具变更 · 移除 2 个"),
@@ -93,12 +93,12 @@ def test_a_notice_names_one_tool_and_counts_several(told: ToolNotice, en: str, z
         (
             header(redefined=(tool_line(MIST),)),
             "Tool redefined: mist_bed (saltmarsh)",
-            "工具定义已变更：mist_bed（saltmarsh）",
+            "工具定义变更：mist_bed（saltmarsh）",
         ),
         (
             header(redefined=(tool_line(MIST), tool_line("bash"))),
             "2 tools redefined: mist_bed (saltmarsh), bash",
-            "2 个工具的定义已变更：mist_bed（saltmarsh）、bash",
+            "2 个工具定义变更：mist_bed（saltmarsh）、bash",
         ),
         (
             header(added=("a", "b"), removed=("c",)),

@@ -83,7 +83,7 @@ class ModelPicker(ModalScreen[Choice | None], ClosedOnce[Choice | None]):
         if not self.model.count():
             self._foot.show([Piece((Span(tr.t("No model matches."), "warning"),))])
             return
-        keys = ((("enter",), tr.t("choose")), (("up", "down"), tr.t("move")), (("escape",), tr.t("leave")))
+        keys = ((("enter",), tr.t("choose")), (("up", "down"), tr.t("move")), (("escape",), tr.t("close")))
         self._foot.show(
             [
                 Piece((Span(key_names(names, tr, ascii_only=ascii_only), "key"), Span(f" {label}", "muted")))

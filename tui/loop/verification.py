@@ -104,8 +104,8 @@ def sentences(tr: Translator, verified: Verified) -> list[str]:
     else:
         told.append(
             tr.t(
-                "A fresh session on {model} at {provider} was answered, which says little about the session's "
-                "own route.",
+                "A fresh session on {model} at {provider} was answered, which says little about the "
+                "session's own route.",
                 **route,
             )
         )
