@@ -18,6 +18,10 @@ from tui.nodes.turns import TurnsFold
 from tui.session import records as r
 from tui.session.damage import Damage
 
+# A member of an enumeration costs a tenth of a microsecond to look up; these are wanted for every other row.
+_TURN, _USER, _CONTEXT = int(NodeKind.TURN), int(NodeKind.USER), int(NodeKind.CONTEXT)
+_ASSISTANT, _REASONING, _TOOL = int(NodeKind.ASSISTANT), int(NodeKind.REASONING), int(NodeKind.TOOL)
+
 
 class ChatFold:
     """Folds records into a `ChatIndex`."""
@@ -117,7 +121,7 @@ class ChatFold:
         if self._place.index >= 0:
             self._unfinished(row)
         for item in self.inbox.waiting():
-            self.add(NodeKind.USER, row, block=item.position, flags=Flag.ABSENT, mid=item.row)
+            self.add(_USER, row, block=item.position, flags=Flag.ABSENT, mid=item.row)
         self.index.ending = len(self.index) - before
 
     def reopen(self) -> None:
@@ -178,7 +182,7 @@ class ChatFold:
         if node < 0:
             return -1
         index.flags[node] |= flag
-        return index.mids.at(node) if index.kinds[node] == NodeKind.TOOL else -1
+        return index.mids.at(node) if index.kinds[node] == _TOOL else -1
 
     def add(  # one argument a column
         self,
@@ -232,7 +236,7 @@ class ChatFold:
             self.index.turns.correct_last(place.index - 1)
             self._leave_turn()
         self._abandon_compaction()
-        self.add(NodeKind.TURN, row)
+        self.add(_TURN, row)
 
     def _turn_end(self, row: int, record: r.TurnEnd) -> None:
         kind = record.data.reason.kind
@@ -254,10 +258,10 @@ class ChatFold:
     def _cut_last_answer(self, before: int) -> None:
         index = self.index
         for node in range(before - 1, max(-1, before - 64), -1):
-            if index.kinds[node] in (NodeKind.ASSISTANT, NodeKind.REASONING):
+            if index.kinds[node] in (_ASSISTANT, _REASONING):
                 index.flags[node] |= Flag.CUT
                 return
-            if index.kinds[node] == NodeKind.TURN:
+            if index.kinds[node] == _TURN:
                 return
 
     def _user(self, row: int, record: r.UserMessage) -> None:
@@ -269,11 +273,11 @@ class ChatFold:
             return
         size, breaks = _measure(message.content)
         if source != "user":
-            self.add(NodeKind.CONTEXT, row, size=size, breaks=breaks)
+            self.add(_CONTEXT, row, size=size, breaks=breaks)
             return
         # The prompt of a turn is claimed by its first step (spec session-format §4.4).
         steering = self._place.step > 1
-        self.add(NodeKind.USER, row, flags=Flag.MARKED if steering else 0, size=size, breaks=breaks)
+        self.add(_USER, row, flags=Flag.MARKED if steering else 0, size=size, breaks=breaks)
 
     def _system(self, row: int, record: r.SystemMessage) -> None:
         size, breaks = _measure(record.data.message.content)
@@ -287,9 +291,7 @@ class ChatFold:
         if changes:
             self.told()
         size, breaks = _measure(content)
-        self.add(
-            NodeKind.CONTEXT, row, flags=Flag.MARKED if changes else 0, size=size, breaks=breaks + changes
-        )
+        self.add(_CONTEXT, row, flags=Flag.MARKED if changes else 0, size=size, breaks=breaks + changes)
         turn = self._place.current
         if turn is not None and changes:
             turn.tool_changes += 1
@@ -302,15 +304,11 @@ class ChatFold:
             if kind == "tool-call":
                 self._pending[block.id] = self._call(row, position, block)
             elif kind == "reasoning":
-                added = self.add(
-                    NodeKind.REASONING, row, block=position, size=len(text), breaks=text.count("\n")
-                )
+                added = self.add(_REASONING, row, block=position, size=len(text), breaks=text.count("\n"))
             else:
-                added = self.add(
-                    NodeKind.ASSISTANT, row, block=position, size=len(text), breaks=text.count("\n")
-                )
+                added = self.add(_ASSISTANT, row, block=position, size=len(text), breaks=text.count("\n"))
         if not data.message.content:
-            added = self.add(NodeKind.ASSISTANT, row)
+            added = self.add(_ASSISTANT, row)
         if data.interrupted and added >= 0:
             self.index.flags[added] |= Flag.CUT
         self._attempts = []
@@ -324,7 +322,7 @@ class ChatFold:
         turn = self._place.current
         if turn is not None:
             turn.calls += 1
-        return self.add(NodeKind.TOOL, row, block=position, flags=flags)
+        return self.add(_TOOL, row, block=position, flags=flags)
 
     def _attempt(self, row: int, record: r.Attempt) -> None:
         self._attempts.append(row)
@@ -350,7 +348,7 @@ class ChatFold:
     def _tool_call(self, row: int, record: r.ToolCall) -> None:
         node = self._pending.get(record.data.callId)
         if node is None:
-            node = self.add(NodeKind.TOOL, row)
+            node = self.add(_TOOL, row)
             self._pending[record.data.callId] = node
         self.index.mids[node] = row
 
@@ -361,7 +359,7 @@ class ChatFold:
             return
         node = self._pending.pop(message.toolCallId, None)
         if node is None:
-            node = self.add(NodeKind.TOOL, row)
+            node = self.add(_TOOL, row)
         index = self.index
         index.ends[node] = row
         index.flags[node] |= Flag.DONE
@@ -373,13 +371,13 @@ class ChatFold:
                 turn.failed_calls += 1
 
     def _nested_start(self, row: int, record: r.NestedStart) -> None:
-        node = self.add(NodeKind.TOOL, row, flags=Flag.MARKED, mid=row)
+        node = self.add(_TOOL, row, flags=Flag.MARKED, mid=row)
         self._nested[record.data.subCallId] = node
 
     def _nested_end(self, row: int, record: r.NestedEnd) -> None:
         node = self._nested.pop(record.data.subCallId, -1)
         if node < 0:
-            node = self.add(NodeKind.TOOL, row, flags=Flag.MARKED)
+            node = self.add(_TOOL, row, flags=Flag.MARKED)
         self.index.ends[node] = row
         self.index.flags[node] |= Flag.DONE | (Flag.ERROR if record.data.isError else 0)
 
@@ -407,7 +405,7 @@ class ChatFold:
 
     def _spliced(self, row: int, record: r.Spliced) -> None:
         for item in self.inbox.splice(row, record):
-            self.add(NodeKind.USER, row, block=item.position, flags=Flag.CUT, mid=item.row)
+            self.add(_USER, row, block=item.position, flags=Flag.CUT, mid=item.row)
 
     def _command_run(self, row: int, record: r.CommandRun) -> None:
         self._commands[record.data.commandId] = self.add(NodeKind.COMMAND, row)

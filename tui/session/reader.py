@@ -145,7 +145,7 @@ class LogReader:
         if not records:
             return
         index, handlers, count = self._log.index, self._handlers, len(records)
-        row, expected = len(index), self._expected
+        first, expected = len(index), self._expected
         seqs = [record.seq for record in records]
         if index.seqs is not None or seqs != list(range(expected, expected + count)):
             for record, line in zip(records, lines, strict=False):
@@ -156,10 +156,10 @@ class LogReader:
         self._offset = index.extend(codes, [record.time for record in records], self._offset, lengths)
         self._expected += count
         self._line_number += count
-        for record, code in zip(records, codes, strict=True):
-            for handler in handlers[code]:
+        takers = map(handlers.__getitem__, codes)
+        for row, record, theirs in zip(range(first, first + count), records, takers, strict=True):
+            for handler in theirs:
                 handler(row, record)
-            row += 1
 
     def _enter_one(self, record: Any, line: bytes) -> None:
         index, offset = self._log.index, self._offset
