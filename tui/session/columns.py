@@ -29,21 +29,21 @@ class _Column(Sequence[int]):
 
     @abstractmethod
     def at(self, index: int) -> int:
-        """The number at a position that is not negative."""
+        """The number at a position that is not negative; IndexError behind the last one."""
+        raise NotImplementedError
 
     @overload
     def __getitem__(self, index: int) -> int: ...
     @overload
     def __getitem__(self, index: slice) -> list[int]: ...
     def __getitem__(self, index: int | slice) -> int | list[int]:
-        count = len(self)
         if isinstance(index, slice):
-            return list(map(self.at, range(*index.indices(count))))
+            return list(map(self.at, range(*index.indices(len(self)))))
         if index < 0:
-            index += count
-        if 0 <= index < count:
-            return self.at(index)
-        raise IndexError("there is no such row")
+            index += len(self)
+            if index < 0:
+                raise IndexError("there is no such row")
+        return self.at(index)
 
 
 class PackedColumn(_Column):
@@ -74,11 +74,11 @@ class PackedColumn(_Column):
         return len(self._packed) + 16 * len(self._bases) + 8 * len(self._fresh)
 
     def at(self, index: int) -> int:
-        block, place = divmod(index, _BLOCK)
-        if block >= len(self._bases):
-            return self._fresh[index - len(self._bases) * _BLOCK]
-        more = self._packed[self._starts[block] + place : self._starts[block + 1] : _BLOCK]
-        return self._bases[block] + int.from_bytes(more, "little")
+        block, bases, starts = index // _BLOCK, self._bases, self._starts
+        if block >= len(bases):
+            return self._fresh[index - len(bases) * _BLOCK]
+        more = self._packed[starts[block] + index % _BLOCK : starts[block + 1] : _BLOCK]
+        return bases[block] + int.from_bytes(more, "little")
 
     def settle(self) -> None:
         """Pack all whole blocks."""
@@ -215,6 +215,8 @@ class RunColumn(_Column):
         return len(self._beside)
 
     def at(self, index: int) -> int:
+        if index >= len(self._beside):
+            raise IndexError("there is no such row")
         return self._values[bisect_right(self._starts, index) - 1]
 
     def runs(self, start: int) -> Iterator[tuple[int, int]]:
@@ -264,6 +266,8 @@ class SparseColumn(_Column):
         return len(self._beside)
 
     def at(self, index: int) -> int:
+        if index >= len(self._beside):
+            raise IndexError("there is no such row")
         found = bisect_left(self._places, index)
         there = found < len(self._places) and self._places[found] == index
         return self._values[found] if there else self._absent

@@ -52,12 +52,17 @@ class RowIndex:
     def __len__(self) -> int:
         return len(self.types)
 
+    def place(self, row: int) -> tuple[int, int]:
+        """Where a row's line begins, and its bytes."""
+        offsets, start = self.offsets, self.offsets.at(row)
+        if self._lengths and row in self._lengths:
+            return start, self._lengths[row]
+        after = row + 1
+        return start, (offsets.at(after) if after < len(self.types) else self._end) - start - 1
+
     def length(self, row: int) -> int:
         """Bytes of a row's line."""
-        if self._lengths and row in self._lengths:
-            return self._lengths[row]
-        after = row + 1
-        return (self.offsets[after] if after < len(self.types) else self._end) - self.offsets[row] - 1
+        return self.place(row)[1]
 
     def append(self, code: int, seq: int, time: int, offset: int, length: int) -> int:
         """Enter a row; returns its position."""
@@ -230,7 +235,7 @@ class SessionLog:
 
     def raw(self, row: int) -> bytes:
         """The row's own bytes; empty for a fault that has no line, shorter if the file shrank meanwhile."""
-        start, length = self.index.offsets[row], self.index.length(row)
+        start, length = self.index.place(row)
         return self.source.read(start, start + length) if length else b""
 
     def event(self, row: int) -> Event:
