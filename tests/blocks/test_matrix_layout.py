@@ -56,7 +56,7 @@ def test_the_grid_shows_what_happened_to_each_tool(restored: ToolMatrix) -> None
 
 def test_notes_name_the_requests_that_show_a_change(restored: ToolMatrix) -> None:
     assert tool_note(EN, restored, "mcp__saltmarsh__ring_bell")[0] == (
-        "added #8 · removed #10 · restored, redefined #11 · 2 calls"
+        "added 8 · removed 10 · restored, redefined 11 · 2 calls"
     )
 
 

@@ -150,13 +150,13 @@ def tool_note(tr: Translator, matrix: ToolMatrix, name: str) -> list[str]:
 
 
 def event_text(tr: Translator, matrix: ToolMatrix, happening: Happening) -> str:
-    """One change and the column that shows it: "removed #7"; empty where no request followed it."""
+    """One change and the column that shows it: "removed 7"; empty where no request followed it."""
     at = matrix.column_of(happening)
     if at is None:
         return ""
     column = matrix.column(at)
     number = column.first if matrix.zoom == "request" or column.turn is None else column.turn
-    return tr.t("{change} #{n}", change=mark_text(tr, happening.mark), n=number)
+    return tr.t("{change} {n}", change=mark_text(tr, happening.mark), n=number)
 
 
 def boundary_text(tr: Translator, series: Series) -> list[str]:
