@@ -70,14 +70,14 @@ async def test_the_language_changes_at_once() -> None:
     async with session_app(STUCK) as driver:
         await opened(driver)
         driver.app.action_switch_language()
-        await driver.until(lambda: "冻结现场" in driver.text())
+        await driver.until(lambda: "保持现场" in driver.text())
 
 
 async def test_the_keys_of_the_program_are_heard_there() -> None:
     async with session_app(STUCK) as driver:
         await opened(driver)
         await driver.press("L")
-        await driver.until(lambda: "冻结现场" in driver.text())
+        await driver.until(lambda: "保持现场" in driver.text())
         await driver.press("L", "question_mark")
         await driver.until(lambda: "Command palette" in driver.text())
 

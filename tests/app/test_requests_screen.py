@@ -64,7 +64,7 @@ async def test_the_difference_tells_the_first_one_and_what_is_new() -> None:
     async with session_app(recording(MANY)) as driver:
         await driver.press("T", "4", ">")
         text = driver.text()
-        assert "request 3 · turn 2 · step 1 beside request 2" in text
+        assert "request 3 · turn 2 · step 1 compared with request 2" in text
         assert "0 of 9 messages are kept; the first difference is in: declarations." in text
         assert "− saltmarsh · mist_bed" in text
 
@@ -153,12 +153,12 @@ async def test_any_two_requests_can_be_compared() -> None:
     async with session_app(recording(RESTORE)) as driver:
         await driver.press("4", "g", "=", "G")
         text = driver.text()
-        assert "request 14 · turn 8 · step 2 beside request 1" in text
+        assert "request 14 · turn 8 · step 2 compared with request 1" in text
         # README of the recording: vent and bell were given other schemas meanwhile.
         assert "≠ saltmarsh · open_vent" in text
         assert "from request 1" in text
         await driver.press("g", "=", "G")
-        assert "request 14 · turn 8 · step 2 beside request 13" in driver.text()
+        assert "request 14 · turn 8 · step 2 compared with request 13" in driver.text()
 
 
 async def test_a_running_session_adds_its_requests_to_the_list(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_the_block_names_the_last_failure_with_its_request(tmp_path: Path) -> No
 def test_the_advice_says_what_is_still_to_be_added(tmp_path: Path) -> None:
     rows = doctor_lines(in_a_home(tmp_path), Layout(width=400, tr=EN, expanded=True, full=True))
     assert any(
-        "Add what neither log nor home tells: the version of dsh, the route's endpoint." in plain(row)
+        "Add what neither log nor home says: the version of dsh, the route's endpoint." in plain(row)
         for row in rows
     )
 
@@ -187,4 +187,4 @@ def test_of_a_session_of_our_own_no_version_of_dsh_is_asked_for(tmp_path: Path) 
     assert "dsh: not involved: a session of dsh-tui" in told
     assert "profile" not in told and "plugins" not in told
     rows = doctor_lines(found, Layout(width=400, tr=EN, expanded=True, full=True))
-    assert any("tells: the route's endpoint." in plain(row) for row in rows)
+    assert any("says: the route's endpoint." in plain(row) for row in rows)

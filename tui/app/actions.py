@@ -167,7 +167,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("draft-help", ("f1",), N_("All keys of the draft"), Group.DRAFT, "draft"),
     Action("copy", ("y",), N_("Copy the entry's text"), Group.COPY),
     Action("copy-address", ("Y",), N_("Copy the entry's address"), Group.COPY),
-    Action("release-mouse", ("m",), N_("Give the mouse to the terminal, or take it back"), Group.COPY, "app"),
+    Action("release-mouse", ("m",), N_("Hand the mouse over, or take it back"), Group.COPY, "app"),
     Action(
         "send", ("enter",), N_("Send; while a turn runs, steer it at its next step"), Group.TALK, "composer"
     ),

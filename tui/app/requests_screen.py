@@ -57,7 +57,7 @@ BODY_ROWS: Final = 1_200
 """Rows of a body that are laid out; the pager has them all."""
 _TABS: Final[dict[Tab, str]] = {
     "lens": N_("Three routes"),
-    "difference": N_("Beside the one before"),
+    "difference": N_("Compared with the one before"),
     "body": N_("Body"),
 }
 

@@ -161,7 +161,7 @@ def _broken(tr: Translator, lens: Lens) -> list[Span]:
     if lens.prefix.broken_at is None:
         return [Span(told, "muted")]
     where = part_name(tr, lens.prefix.broken_at)
-    return [Span(tr.t("{causes} (from {where} on)", causes=told, where=where), "warning")]
+    return [Span(tr.t("{causes} (at {where})", causes=told, where=where), "warning")]
 
 
 def _tokens(tr: Translator, count: int, role: str) -> list[Span]:

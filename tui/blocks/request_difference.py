@@ -42,7 +42,9 @@ def _summary(row: RequestRow, before: ProjectedRequest | None, lens: Lens, layou
     tr, prefix, tokens = layout.tr, lens.prefix, lens.tokens
     title = place_text(tr, row.place)
     if before is not None:
-        title = tr.t("{request} beside request {n}", request=title, n=tr.number(before.request.place.n))
+        title = tr.t(
+            "{request} compared with request {n}", request=title, n=tr.number(before.request.place.n)
+        )
     heading = [Span(title, "heading bold"), Span(f"  {mode_name(lens.projected.mode)}", "accent")]
     rows = [*wrap(heading, layout.width), EMPTY]
     if before is not None and prefix.broken_at is None:
