@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from shutil import copy
+
 import pytest
 from textual.command import CommandList
 from textual.events import Key
 
-from tests.support.app_driver import recording, session_app
+from tests.support.app_driver import recording, run_app, session_app, settings
 from tui.app.block_view import BlockView
+from tui.app.doctor_screen import DoctorScreen
+from tui.app.library_screen import LibraryScreen
 from tui.app.linked_panes import Pane
 from tui.app.palette import Palette
+from tui.session.store import Homes
 
 
 @pytest.mark.parametrize("message", [BlockView.Selected, BlockView.Activated])
@@ -49,3 +55,35 @@ async def test_a_second_enter_in_the_palette_does_not_do_it_twice() -> None:
             driver.app.post_message(Key("enter", "\r"))
         await driver.until(lambda: driver.top is driver.session)
         assert driver.session.part.only_tool_changes
+
+
+async def test_the_foot_of_the_matrix_names_the_keys_of_its_filter_while_that_is_typed() -> None:
+    async with session_app(recording("tool-use")) as driver:
+        await driver.press("3", "/", "a")
+        await driver.until(lambda: "end the filter" in driver.foot())
+        assert "error" not in driver.foot() and "keys" not in driver.foot()
+        await driver.press("enter")
+        await driver.until(lambda: "keys" in driver.foot())
+
+
+async def test_the_foot_of_the_library_names_the_keys_of_its_filter_while_that_is_typed(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "sessions" / "--srv--" / "session-1"
+    folder.mkdir(parents=True)
+    copy(recording("tool-use"), folder)
+    homes = Homes(dsh=tmp_path, own=tmp_path / "own")
+    async with run_app(settings(), lambda app: LibraryScreen(homes, app.surroundings)) as driver:
+        await driver.press("/", "a")
+        await driver.until(lambda: "end the filter" in driver.foot())
+        assert "quit" not in driver.foot()
+        await driver.press("enter")
+        await driver.until(lambda: "quit" in driver.foot())
+
+
+async def test_the_doctor_leads_nowhere_where_there_is_nothing_to_lead_to() -> None:
+    for name, leads in (("tool-use", False), ("rejected-update", True)):
+        async with session_app(recording(name)) as driver:
+            await driver.press("d")
+            await driver.until(lambda: isinstance(driver.top, DoctorScreen))
+            assert ("go to the event" in driver.foot()) == leads, name

@@ -273,8 +273,9 @@ class DoctorScreen(ClosedOnce[int | None]):
             case "preparing":
                 keys = [Piece((Span(tr.t("Preparing a fresh session…"), "accent"),), keep=4)]
             case _:
+                leads = any(self.model.seq_of(at) is not None for at in range(self.model.count()))
                 keys = [
-                    self._key("activate", tr.t("go to the event"), 4),
+                    *([self._key("activate", tr.t("go to the event"), 4)] if leads else []),
                     self._key("cursor-down", tr.t("move"), 2),
                     self._key("verify", tr.t("try a fresh session"), 3),
                     self._key("copy", tr.t("copy"), 1),

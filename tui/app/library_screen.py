@@ -13,7 +13,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, cast
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.screen import Screen
@@ -25,7 +25,7 @@ from tui.app.block_view import BlockView
 from tui.app.keymap import bind
 from tui.app.library_model import LibraryModel
 from tui.app.library_preview import Preview, preview_lines, read_preview
-from tui.app.search_bar import SearchBar
+from tui.app.search_bar import SearchBar, search_keys
 from tui.app.status_bar import Piece, StatusBar
 from tui.app.surroundings import Surroundings
 from tui.blocks.clean import clean_line
@@ -364,6 +364,11 @@ class LibraryScreen(Screen[None]):
         else:
             self._list.action_cursor_up()
 
+    @on(events.DescendantFocus)
+    def _typing_began_or_ended(self, event: events.DescendantFocus) -> None:
+        if self._bar is not None:
+            self._show_status()
+
     @on(SearchBar.SearchClosed)
     def _filter_closed(self, event: SearchBar.SearchClosed) -> None:
         event.stop()
@@ -449,6 +454,8 @@ class LibraryScreen(Screen[None]):
         """The keys of this screen; what the registry calls opening and searching is more special here."""
         surroundings = self.surroundings
         tr = surroundings.tr
+        if self._bar is not None and self._bar.is_typing:
+            return search_keys(surroundings, typing=True, end=tr.t("end the filter"))
         filtering = self._bar is not None
         shown = (
             (("cursor-up", "cursor-down"), tr.t("move"), 4),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final, Literal
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 
 from tui.app.actions import ACTIONS
@@ -14,7 +14,7 @@ from tui.app.block_view import BlockView
 from tui.app.keymap import bind
 from tui.app.matrix_view import MatrixView
 from tui.app.over_panes import OverPanes
-from tui.app.search_bar import SearchBar
+from tui.app.search_bar import SearchBar, search_keys
 from tui.app.status_bar import Piece, StatusBar
 from tui.app.surroundings import Surroundings
 from tui.app.view_jump import ViewJump
@@ -421,6 +421,18 @@ class MatrixScreen(OverPanes):
         self._needle = ""
         self.matrix_view.focus()
         self._show()
+
+    @on(events.DescendantFocus)
+    def _typing_began_or_ended(self, event: events.DescendantFocus) -> None:
+        self._tell_foot()
+
+    def _tell_foot(self) -> None:
+        bar = self._bar()
+        if bar is not None and bar.is_typing and not self._notice:
+            end = self.surroundings.tr.t("end the filter")
+            self._foot.show(search_keys(self.surroundings, typing=True, end=end))
+        else:
+            super()._tell_foot()
 
     # -- leaving
 

@@ -23,14 +23,17 @@ SESSION_HINT: Final = N_("words, is:tool-change, is:error, tool:NAME, kind:assis
 """What the search of a session understands (`nodes.search_query`)."""
 
 
-def search_keys(surroundings: Surroundings, *, typing: bool) -> list[Piece]:
-    """The keys of a search for the footer: those of the field, or those of the view below it."""
+def search_keys(surroundings: Surroundings, *, typing: bool, end: str = "") -> list[Piece]:
+    """The keys of a search for the footer: those of the field, or those of the view below it.
+
+    `end` says what Escape ends, where that is no search.
+    """
     tr, ascii_only = surroundings.tr, surroundings.ascii_only
     if typing:
         shown = (
             (key_names(("up", "down"), tr, ascii_only=ascii_only), tr.t("hit")),
             (key_names(("enter",), tr, ascii_only=ascii_only), tr.t("go there")),
-            (key_names(("escape",), tr, ascii_only=ascii_only), tr.t("end the search")),
+            (key_names(("escape",), tr, ascii_only=ascii_only), end or tr.t("end the search")),
         )
     else:
         pair = f"{surroundings.key('previous-match')} {surroundings.key('next-match')}".strip()
