@@ -85,7 +85,7 @@ async def test_a_call_is_seen_while_it_runs(tmp_path: Path) -> None:
     async with talking(tmp_path, script, tools=[tool("sow_tray", until=release)]) as talk:
         await talk.write("Sow it.")
         await talk.press("enter")
-        await talk.until(lambda: "sow_tray runs" in talk.text())
+        await talk.until(lambda: "sow_tray is running" in talk.text())
         assert "running" in talk.text()
         release.set()
         await talk.idle()

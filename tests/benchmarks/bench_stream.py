@@ -29,7 +29,7 @@ def _measured(kind: str) -> list[Figure]:
         with Terminal(command, environ, columns=COLUMNS, rows=ROWS, folder=ROOT) as terminal:
             terminal.wait_until(lambda t: "Write a prompt" in t.text, 20.0, "the composer")
             terminal.press("g", "o", "enter")
-            terminal.wait_until(lambda t: "writes" in t.text, 20.0, "the first delta")
+            terminal.wait_until(lambda t: "is writing" in t.text, 20.0, "the first delta")
             begun, cpu = perf_counter(), terminal.cpu()
             delays: list[float] = []
             typed = ""

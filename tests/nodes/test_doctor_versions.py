@@ -58,14 +58,14 @@ def test_the_only_profile_of_a_home_is_told_with_its_plugins(tmp_path: Path) -> 
     told = versions_copy(found, EN)
     assert "profile: web [@deepseek-ai/dsh-web] (the only one in the home)" in told
     assert "plugins: dsh-plugin-tide 1.4.2" in told
-    assert "dsh: not told by log or home" in told
+    assert "dsh: not in log or home" in told
 
 
 def test_of_two_profiles_it_is_not_told_which_wrote_the_session(tmp_path: Path) -> None:
     (tmp_path / "profiles" / "acp").mkdir(parents=True)
     found = in_a_home(tmp_path)
     assert "profile" in found.versions.not_told
-    assert "not told which; the home has acp" in versions_copy(found, EN)
+    assert "not known which; the home has acp" in versions_copy(found, EN)
 
 
 def test_the_block_names_the_last_failure_with_its_request(tmp_path: Path) -> None:

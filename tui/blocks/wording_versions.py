@@ -53,13 +53,13 @@ def missing_text(tr: Translator, versions: Versions) -> str:
 
 def not_told(tr: Translator) -> str:
     """That neither the log nor its home tells something."""
-    return tr.t("not told by log or home")
+    return tr.t("not in log or home")
 
 
 def _dsh(tr: Translator, versions: Versions) -> str:
     if versions.is_own:
         return tr.t("not involved: a session of dsh-tui")
-    return tr.t("not told by log or home; `dsh --version` says it")
+    return tr.t("not in log or home; `dsh --version` says it")
 
 
 def _session(tr: Translator, versions: Versions) -> str:
@@ -85,7 +85,7 @@ def _profiles(tr: Translator, versions: Versions) -> list[tuple[str, str]]:
         told = tr.t("{profile} (the only one in the home)", profile=_profile(tr, profiles[0]))
         return [(tr.t("profile"), told)]
     named = _many(tr, [_profile(tr, profile) for profile in profiles])
-    return [(tr.t("profile"), tr.t("not told which; the home has {profiles}", profiles=named))]
+    return [(tr.t("profile"), tr.t("not known which; the home has {profiles}", profiles=named))]
 
 
 def _profile(tr: Translator, profile: Profile) -> str:
@@ -119,7 +119,7 @@ def _plugin(tr: Translator, plugin: Plugin) -> str:
         return f"{name} {plugin.version}"
     if plugin.wanted:
         return tr.t("{name} ({wanted}, not installed)", name=name, wanted=plugin.wanted)
-    return tr.t("{name} (no version told)", name=name)
+    return tr.t("{name} (no version given)", name=name)
 
 
 def _routes(tr: Translator, versions: Versions) -> list[tuple[str, str]]:
