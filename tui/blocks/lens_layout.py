@@ -106,8 +106,8 @@ def _facts(tr: Translator) -> list[tuple[str, Callable[[Lens], list[Span]]]]:
         (tr.t("later prompts"), lambda lens: _prompts(tr, lens)),
         (tr.t("kept prefix"), lambda lens: _kept(tr, lens)),
         (tr.t("broken by"), lambda lens: _broken(tr, lens)),
-        (tr.t("kept, estimated"), lambda lens: _tokens(tr, lens.tokens.kept, "text")),
-        (tr.t("sent again, estimated"), lambda lens: _tokens(tr, lens.tokens.rest, "text")),
+        (tr.t("kept (est.)"), lambda lens: _tokens(tr, lens.tokens.kept, "text")),
+        (tr.t("sent again (est.)"), lambda lens: _tokens(tr, lens.tokens.rest, "text")),
     ]
 
 
