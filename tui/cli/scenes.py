@@ -114,7 +114,7 @@ class ScenePlayer:
             return answer(
                 self._say(
                     "I play a scene and know only its own prompts; Enter sends the next one.",
-                    "我在演一个场景，只认得其中的提示；按 Enter 发送下一条。",
+                    "我在演一个场景，只认得其中的提示词；按 Enter 发送下一条。",
                 ),
                 pace_s=self._pace_s,
             )
