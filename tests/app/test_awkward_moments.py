@@ -44,6 +44,15 @@ async def test_the_palette_hears_keys_where_its_list_has_no_room(key: str) -> No
         assert "Previous entry" in driver.text()
 
 
+@pytest.mark.parametrize("width", [1, 7, 8, 9])
+async def test_the_palette_opens_on_a_screen_without_room_for_it(width: int) -> None:
+    async with session_app(recording("tool-use"), size=(width, 12)) as driver:
+        await driver.press("ctrl+p")
+        await driver.until(lambda: driver.top.query_one(CommandList).option_count > 1)
+        await driver.press("down", "pagedown")
+        assert len(driver.rows()) == 12
+
+
 async def test_a_second_enter_in_the_palette_does_not_do_it_twice() -> None:
     async with session_app(recording("tool-use")) as driver:
         await driver.press("ctrl+p")
