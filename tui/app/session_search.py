@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from tui.app.search_bar import SESSION_HINT, SearchBar
@@ -73,7 +74,9 @@ class SearchController:
             self._show(None)
             return
         self._show(0.0)
-        self._worker = self._screen.run_worker(self._run(text), group="search", exclusive=True)
+        # Begun by the worker: one that is put aside before its turn leaves nothing that was never awaited.
+        run = partial(self._run, text)
+        self._worker = self._screen.run_worker(run, group="search", exclusive=True)
 
     @property
     def needle(self) -> str:
