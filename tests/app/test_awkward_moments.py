@@ -10,11 +10,13 @@ from textual.command import CommandList
 from textual.events import Key
 
 from tests.support.app_driver import recording, run_app, session_app, settings
+from tests.support.live_driver import talking
 from tui.app.block_view import BlockView
 from tui.app.doctor_screen import DoctorScreen
 from tui.app.library_screen import LibraryScreen
 from tui.app.linked_panes import Pane
 from tui.app.palette import Palette
+from tui.llm.script import answer
 from tui.session.store import Homes
 
 
@@ -96,3 +98,15 @@ async def test_the_doctor_leads_nowhere_where_there_is_nothing_to_lead_to() -> N
             await driver.press("d")
             await driver.until(lambda: isinstance(driver.top, DoctorScreen))
             assert ("go to the event" in driver.foot()) == leads, name
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+async def test_a_conversation_bears_a_screen_without_room_for_the_composer(tmp_path: Path, lang: str) -> None:
+    async with talking(tmp_path, [answer("Moss.", pace_s=0)], lang=lang) as talk:
+        for width in range(8, 0, -1):
+            for height in (9, 30):
+                await talk.resize(width, height)
+                assert len(talk.rows()) == height
+        await talk.resize(80, 24)
+        await talk.say("What is green?")
+        assert "Moss." in talk.text()
