@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
 GROWTH_S: Final = 0.5
 """Seconds between two looks at a session that is being written."""
+_KEPT: Final = {"help": 100, "back": 99}
+"""What the foot says also where there is room for little."""
 FootKeys: TypeAlias = tuple[tuple[str, str], ...]
-"""Actions and what the foot says of them; what comes first is the last to go where there is no room."""
+"""Actions and what the foot says of them; beside the way out, what comes first is the last to go."""
 
 
 class OverPanes(ClosedOnce[ViewJump]):
@@ -103,7 +105,10 @@ class OverPanes(ClosedOnce[ViewJump]):
         tr, around = self.surroundings.tr, self.surroundings
         self._foot.show(
             [
-                Piece((Span(around.key(action), "key"), Span(f" {tr.t(label)}", "muted")), keep=50 - at)
+                Piece(
+                    (Span(around.key(action), "key"), Span(f" {tr.t(label)}", "muted")),
+                    keep=_KEPT.get(action, 50 - at),
+                )
                 for at, (action, label) in enumerate(self.FOOT)
                 if around.key(action)
             ]
