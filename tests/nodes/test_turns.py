@@ -132,6 +132,8 @@ def test_a_list_of_turns_gives_back_every_turn(turns: list[Turn]) -> None:
     assert list(held) == turns
     assert held[1:] == turns[1:]
     assert [held[at] for at in range(-len(turns), 0)] == turns
+    wanted = {turn.number for turn in turns[::2]}
+    assert list(held.numbered(wanted)) == [turn for turn in turns if turn.number in wanted]
     for outside in (len(turns), -len(turns) - 1):
         with pytest.raises(IndexError):
             held[outside]

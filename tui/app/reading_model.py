@@ -163,12 +163,11 @@ class ReadingModel(ABC):
             outside = b"".join((b"\1" if turn < 0 else b"\0") * count for count, turn in turns.runs(start))
             return both(mask, outside)
         left = bytearray(mask)
-        for turn in self.reading.turns.turns:
-            if turn.number in part.folded_turns:
-                first = bisect_left(rows, turn.start_row)
-                end = bisect_right(rows, turn.end_row) if turn.end_row >= 0 else len(rows)
-                first, end = max(first, start), max(end, start)
-                left[first - start : end - start] = bytes(end - first)
+        for turn in self.reading.turns.turns.numbered(part.folded_turns):
+            first = bisect_left(rows, turn.start_row)
+            end = bisect_right(rows, turn.end_row) if turn.end_row >= 0 else len(rows)
+            first, end = max(first, start), max(end, start)
+            left[first - start : end - start] = bytes(end - first)
         return bytes(left)
 
     # -- BlockModel

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import overload
 
 import msgspec
@@ -62,12 +62,14 @@ def cache_share(uncached: int, read: int, written: int) -> float | None:
 class TurnList(Sequence[Turn]):
     """Turns in order. Only the last one can be changed; the ones before it are made anew when asked for."""
 
-    __slots__ = ("_encode", "_kept", "_last", "_packed", "_starts", "_unpacked")
+    __slots__ = ("_encode", "_kept", "_last", "_numbers", "_packed", "_starts", "_unpacked")
 
     def __init__(self) -> None:
         self._packed = bytearray()
         self._starts = array("Q")
         """Where each turn before the last begins."""
+        self._numbers = array("q")
+        """Their numbers, 0 for one that is kept whole."""
         self._last: Turn | None = None
         self._kept: dict[int, Turn] = {}
         """Turns that cannot be packed: a number has more than 64 bits, a text half a character."""
@@ -101,12 +103,24 @@ class TurnList(Sequence[Turn]):
         end = self._starts[index + 1] if index + 2 < count else len(self._packed)
         return self._unpacked(self._packed[self._starts[index] : end])
 
+    def numbered(self, wanted: Set[int]) -> Iterator[Turn]:
+        """The turns that have one of these numbers; few are looked at whole."""
+        for at, number in enumerate(self._numbers):
+            if number in wanted or at in self._kept:
+                turn = self[at]
+                if turn.number in wanted:
+                    yield turn
+        if self._last is not None and self._last.number in wanted:
+            yield self._last
+
     def append(self, turn: Turn) -> None:
         """Add a turn; the one that was the last is packed."""
         if self._last is not None:
             self._starts.append(len(self._packed))
             try:
                 self._packed += self._encode(self._last)
+                self._numbers.append(self._last.number)
             except (OverflowError, UnicodeEncodeError):
                 self._kept[len(self._starts) - 1] = self._last
+                self._numbers[len(self._starts) - 1 :] = array("q", (0,))
         self._last = turn
