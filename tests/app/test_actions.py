@@ -109,7 +109,7 @@ def test_two_actions_may_exchange_their_keys() -> None:
     assert (keys["copy"], keys["quit"]) == (("q",), ("y",))
 
 
-@pytest.mark.parametrize("key", ["", "strg+x", "ctrl+", "banana", "a b", "f99"])
+@pytest.mark.parametrize("key", ["", "strg+x", "ctrl+", "banana", "a b", "f99", "\x1b", "\u202e"])
 def test_what_is_no_key_is_refused(key: str) -> None:
     with pytest.raises(KeymapError):
         effective_keys({"copy": key})

@@ -327,7 +327,7 @@ def is_key(key: str) -> bool:
     if match is None:
         return False
     name = match["key"]
-    return len(name) == 1 or name in _NAMED_KEYS or name[1:].isdigit()
+    return (len(name) == 1 and name.isprintable()) or name in _NAMED_KEYS or name[1:].isdigit()
 
 
 def _is_typed(key: str) -> bool:
