@@ -313,3 +313,11 @@ async def test_help_and_palette_tell_the_keys_of_the_matrix() -> None:
         text = driver.text()
         assert "Shown as on another kind of route" in text and "A column for each turn" in text
         assert "Show tool changes only" not in text
+
+
+async def test_ascii_alone_draws_no_other_signs() -> None:
+    async with session_app(recording(RESTORE), ascii_only=True) as driver:
+        await driver.press("3", "home")
+        for keys in ((), ("t",), ("enter",), ("escape", "z"), ("M",)):
+            await driver.press(*keys)
+            assert driver.text().isascii(), [row for row in driver.rows() if not row.isascii()]

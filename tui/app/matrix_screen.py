@@ -224,13 +224,13 @@ class MatrixScreen(OverPanes):
         failed = failure_text(tr, self.matrix, at)
         self._cell.show(
             [
-                Piece((Span(tool_title(name), "tool bold"),), keep=100),
-                Piece((Span(cell_text(tr, self.matrix, name, at), "text"),), keep=90),
+                Piece((self._own(tool_title(name), "tool bold"),), keep=100),
+                Piece((self._own(cell_text(tr, self.matrix, name, at), "text"),), keep=90),
             ],
             [
                 *([Piece((Span(failed, "error"),), keep=75)] if failed else []),
-                Piece((Span(column_text(tr, column), "muted"),), keep=80),
-                Piece((Span(route_text(tr, column), "muted"),), keep=30),
+                Piece((self._own(column_text(tr, column), "muted"),), keep=80),
+                Piece((self._own(route_text(tr, column), "muted"),), keep=30),
             ],
         )
 

@@ -14,6 +14,7 @@ from tui.app.status_bar import Piece, StatusBar
 from tui.app.surroundings import Surroundings
 from tui.app.view_jump import SessionView, ViewJump
 from tui.blocks.clean import clean_line
+from tui.blocks.layout import Layout, plain_signs
 from tui.blocks.text import Span
 from tui.nodes.live import LiveReading
 from tui.nodes.reading import Reading
@@ -113,6 +114,11 @@ class OverPanes(ClosedOnce[ViewJump]):
                 if around.key(action)
             ]
         )
+
+    def _own(self, text: str, role: str) -> Span:
+        """A span of our own words, with the signs between them in ASCII where only that is drawn."""
+        layout = Layout(1, self.surroundings.tr, expanded=True, ascii=self.surroundings.ascii_only)
+        return plain_signs(layout, [Span(text, role)])[0]
 
     # -- landmarks, copying, leaving
 

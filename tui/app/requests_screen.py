@@ -36,7 +36,7 @@ from tui.nodes.reading import Reading
 from tui.nodes.request_diff import changes_tools, lens_of
 from tui.nodes.request_projection import MODES, Doubt, ProjectedRequest, doubts, project
 from tui.nodes.request_table import RequestTable
-from tui.nodes.requests import RequestPlace, Requests
+from tui.nodes.requests import Requests
 
 Tab: TypeAlias = Literal["lens", "difference", "body"]
 
@@ -310,7 +310,7 @@ class RequestsScreen(OverPanes):
         if self.number:
             row = self.table.row(self.number)
             right = [
-                Piece((Span(self._place(row.place), "text"),), keep=70),
+                Piece((self._own(place_text(tr, row.place), "text"),), keep=70),
                 Piece((Span(mode_text(tr, row.mode, row.source), "muted"),), keep=40),
             ]
         right.append(Piece((Span(tr.n("{n} request", "{n} requests", len(self.table)), "muted"),), keep=50))
@@ -320,10 +320,6 @@ class RequestsScreen(OverPanes):
         self._columns.show([Piece((Span(" ", "muted"), *heading.spans), keep=1)])
         self._tell_tabs()
         self._tell_foot()
-
-    def _place(self, place: RequestPlace) -> str:
-        told = place_text(self.surroundings.tr, place)
-        return told.replace(" · ", " - ") if self.surroundings.ascii_only else told
 
     def _tell_tabs(self) -> None:
         tr = self.surroundings.tr

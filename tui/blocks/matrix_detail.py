@@ -15,6 +15,7 @@ from tui.blocks.layout import (
     indented,
     json_rows,
     label_row,
+    plain_signs,
     text_rows,
 )
 from tui.blocks.matrix_layout import mark_name
@@ -42,9 +43,9 @@ def cell_lines(matrix: ToolMatrix, name: str, at: int, layout: Layout) -> list[L
     column, tr = matrix.column(at), layout.tr
     whole, title = name_text(name), tool_title(name)
     rows = [
-        line(Span(title, "tool bold"), Span(f"  {whole}" if whole != title else "", "faint")),
-        line(Span(cell_text(tr, matrix, name, at), "text")),
-        line(Span(column_text(tr, column), "muted"), Span("  "), Span(route_text(tr, column), "muted")),
+        _own(layout, Span(title, "tool bold"), Span(f"  {whole}" if whole != title else "", "faint")),
+        _own(layout, Span(cell_text(tr, matrix, name, at), "text")),
+        _own(layout, Span(f"{column_text(tr, column)}  {route_text(tr, column)}", "muted")),
     ]
     if failed := failure_text(tr, matrix, at):
         sign = mark("failed", layout.ascii)
@@ -53,7 +54,7 @@ def cell_lines(matrix: ToolMatrix, name: str, at: int, layout: Layout) -> list[L
         rows.append(crop(line(*told), layout.width))
     series = matrix.series_of(at)
     if series is not None:
-        rows.append(line(Span(series_cause_text(tr, series), "muted")))
+        rows.append(_own(layout, Span(series_cause_text(tr, series), "muted")))
     rows += _calls(matrix, name, at, layout)
     rows += _difference(matrix, name, at, layout)
     rows += _definition(matrix, name, at, layout)
@@ -61,10 +62,15 @@ def cell_lines(matrix: ToolMatrix, name: str, at: int, layout: Layout) -> list[L
     return finished(layout, rows)
 
 
+def _own(layout: Layout, *spans: Span) -> Line:
+    """A line of our own words."""
+    return line(*plain_signs(layout, spans))
+
+
 def _heading(layout: Layout, text: str, note: str = "") -> list[Line]:
     return [
         EMPTY,
-        crop(line(Span(text, "heading"), Span(f"  {note}" if note else "", "muted")), layout.width),
+        crop(_own(layout, Span(text, "heading"), Span(f"  {note}" if note else "", "muted")), layout.width),
     ]
 
 
@@ -82,8 +88,9 @@ def _calls(matrix: ToolMatrix, name: str, at: int, layout: Layout) -> list[Line]
         if row.duration_ms is not None:
             facts.append(tr.duration(row.duration_ms))
         told = " · ".join(fact for fact in facts if fact)
-        spans = [Span(f"{sign.text} ", sign.role), Span(str(row.seq), "faint"), Span(f"  {told}  ", "muted")]
-        rows.append(crop(line(*spans, Span(clean_line(row.gist), "text")), layout.width))
+        facts_row = _own(layout, Span(str(row.seq), "faint"), Span(f"  {told}  ", "muted"))
+        spans = [Span(f"{sign.text} ", sign.role), *facts_row.spans, Span(clean_line(row.gist), "text")]
+        rows.append(crop(line(*spans), layout.width))
     if len(calls) > _CALLS:
         rows.append(hidden_row(layout, len(calls) - _CALLS))
     return rows
@@ -136,5 +143,5 @@ def _history(matrix: ToolMatrix, name: str, layout: Layout) -> list[Line]:
         sign = mark(mark_name(each.mark), layout.ascii)
         place = event_text(tr, matrix, each) or mark_text(tr, each.mark)
         told = [Span(f"{sign.text} ", sign.role), Span(place, "text")]
-        rows.append(line(*told, Span("  "), Span(tr.t("header {seq}", seq=each.seq), "faint")))
+        rows.append(_own(layout, *told, Span("  "), Span(tr.t("header {seq}", seq=each.seq), "faint")))
     return rows

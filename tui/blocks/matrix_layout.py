@@ -136,7 +136,8 @@ class MatrixLayout:
         window, frame = self.window, self.frame
         has_cursor = window.cursor is not None and window.cursor[0] == name
         title = fit(tool_title(name), frame.name)
-        spans = [Span(title, "accent bold" if has_cursor else "text"), Span(" " * _GAP)]
+        role = "accent bold" if has_cursor else "text"
+        spans = [*plain_signs(self._signs, [Span(title, role)]), Span(" " * _GAP)]
         spans += _merged(self._grid(name))
         row = pad(line(*spans), frame.name + _GAP + frame.grid)
         if frame.note:
