@@ -142,9 +142,9 @@ def test_more_side_effects_than_are_listed_are_counted(tmp_path: Path) -> None:
 
 
 def test_the_title_is_the_originals_without_what_an_earlier_summary_put_before_it() -> None:
-    for title in ("Moss", "Resume: Moss", "检查点：Moss", "# Resume: 恢复：Moss"):
+    for title in ("Moss", "Resume: Moss", "检查点：Moss", "# Resume: 继续：Moss"):
         assert bare_title(title) == "Moss"
-    found = msgspec.structs.replace(draft(reading_of("tool-use")), title="恢复：Moss")
+    found = msgspec.structs.replace(draft(reading_of("tool-use")), title="继续：Moss")
     assert recovery_text(found, translator("en")).startswith("# Resume: Moss\n")
     made = recovery_text(found, translator("zh"), checkpoint=True)
     assert made.startswith("# 检查点：Moss\n")
