@@ -30,7 +30,6 @@ class _Column(Sequence[int]):
     @abstractmethod
     def at(self, index: int) -> int:
         """The number at a position that is not negative; IndexError behind the last one."""
-        raise NotImplementedError
 
     @overload
     def __getitem__(self, index: int) -> int: ...
