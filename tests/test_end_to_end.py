@@ -291,3 +291,14 @@ def test_text_of_a_session_gives_the_terminal_no_orders(start: Start, tmp_path: 
     for text in ("[red]not red[/red]", "never closed, rest of the line must stay readable", "[/nothing] [b"):
         assert text in seen
     assert not any(unicodedata.category(c) == "Cc" and c != "\n" for c in seen)
+
+
+@pytest.mark.parametrize("drawn", ["nothing", "the empty screen", "the page"])
+def test_what_is_typed_while_a_conversation_opens_is_in_its_composer(start: Start, drawn: str) -> None:
+    terminal = start("demo", "--lang", "en", columns=100, rows=30)
+    if drawn == "the page":
+        terminal.wait_for("Enter sends", TIMEOUT)
+    elif drawn == "the empty screen":
+        terminal.wait_until(lambda seen: b"?1049h" in seen.output, TIMEOUT, "the screen")
+    terminal.press(*"going")
+    terminal.wait_for("❯ going", TIMEOUT)

@@ -14,6 +14,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
 from textual.screen import Screen
+from textual.widget import Widget
 
 from tui.app.actions import Scope
 from tui.app.block_view import BlockView
@@ -113,11 +114,16 @@ class LinkedPanes(Screen[None]):
     def on_mount(self) -> None:
         self.timeline.show(self.reading)
         self._put_cursors_at_end()
-        self._view(self.pane).focus()
+        self.set_focus(self._first_focus)
         if self._at is not None:
             self.go_to_seq(self._at)
         if not self.whole.complete:
             self.run_worker(self._read_rest(), exit_on_error=True)
+
+    @property
+    def _first_focus(self) -> Widget:
+        """What has the keyboard at first: whoever types before the first picture is not to lose a key."""
+        return self._view(self.pane)
 
     # -- reading
 

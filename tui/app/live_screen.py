@@ -11,6 +11,7 @@ from typing import ClassVar
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
+from textual.widget import Widget
 from textual.widgets import TextArea
 
 from tui.app.actions import Scope
@@ -126,7 +127,6 @@ class LiveScreen(SessionScreen):
             self.say(sentence)
         self._show_rest()
         self._show_queue()
-        self.call_after_refresh(self.composer.focus)
         if opening := self.conversation.opening:
             self.conversation.opening = ""
             self.send(opening, queue=False)
@@ -140,6 +140,10 @@ class LiveScreen(SessionScreen):
     def routes(self) -> RouteBook:
         """What the running session itself knows of its routes."""
         return self._routes
+
+    @property
+    def _first_focus(self) -> Widget:
+        return self.composer
 
     @property
     def runs(self) -> bool:
@@ -379,6 +383,12 @@ class LiveScreen(SessionScreen):
         self._show_foot()
 
     # -- keys
+
+    def on_key(self, event: events.Key) -> None:
+        """Take in what was typed before the composer had the keyboard; later no such key gets here."""
+        if self.focused is self.composer and event.is_printable and event.character:
+            self.composer.insert(event.character)
+            event.stop()
 
     @on(events.DescendantFocus)
     def _keyboard_moved(self, event: events.DescendantFocus) -> None:
