@@ -6,24 +6,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from textual import events, on
-from textual.app import ComposeResult
-from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from tui.app.closed_once import ClosedOnce
-from tui.app.status_bar import Piece, StatusBar
+from tui.app.line_prompt import LinePrompt
 from tui.app.surroundings import Surroundings
 from tui.blocks.clean import clean_line
-from tui.blocks.text import Span
 from tui.export.output import OutputRefused, check_place, whole_file
 
 if TYPE_CHECKING:
     from tui.session.store import Homes
 
 
-class FileDialog(ModalScreen[Path | None], ClosedOnce[Path | None]):
+class FileDialog(LinePrompt[Path]):
     """Asks where a text goes and writes it; dismissed with the file, or with None.
 
     A file that is there already is replaced only by a second press.
@@ -35,53 +29,27 @@ class FileDialog(ModalScreen[Path | None], ClosedOnce[Path | None]):
     """
 
     def __init__(self, surroundings: Surroundings, name: str, write: Callable[[Path], None]) -> None:
-        super().__init__()
-        self._surroundings = surroundings
         self._write = write
         self._replaces: Path | None = None
-        self._input = Input(name, compact=True, max_length=1_000, select_on_focus=False)
-        self._line = StatusBar(ascii_only=surroundings.ascii_only)
+        field = Input(name, compact=True, max_length=1_000, select_on_focus=False)
+        super().__init__(surroundings, surroundings.tr.t("Save as"), field)
 
-    def compose(self) -> ComposeResult:
-        """The question and the field."""
-        with Vertical():
-            yield self._line
-            yield self._input
-
-    def on_mount(self) -> None:
-        """Ask."""
-        self._ask(self._surroundings.tr.t("Save as"), "text")
-
-    @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        if not event.value.strip():
-            self.dismiss(None)
-            return
+    def _answered(self, text: str) -> None:
         tr = self._surroundings.tr
         try:
-            place = Path(event.value.strip()).expanduser()
+            place = Path(text.strip()).expanduser()
             if place.is_file() and place != self._replaces:
                 self._replaces = place
-                self._ask(tr.t("The file exists already; press it again to replace it."), "warning")
+                self._tell(tr.t("The file exists already; press it again to replace it."))
                 return
             self._write(place)
         except OutputRefused as refused:
-            self._ask(clean_line(refused.sentence(tr)), "warning")
+            self._tell(clean_line(refused.sentence(tr)))
         except (OSError, RuntimeError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            self._ask(clean_line(tr.t("{file}: {reason}", file=event.value, reason=reason)), "warning")
+            self._tell(clean_line(tr.t("{file}: {reason}", file=text, reason=reason)))
         else:
             self.dismiss(place)
-
-    def on_key(self, event: events.Key) -> None:
-        """Escape leaves without an answer."""
-        if event.key == "escape":
-            event.stop()
-            self.dismiss(None)
-
-    def _ask(self, sentence: str, role: str) -> None:
-        self._line.show([Piece((Span(sentence, role),), least=1)])
 
 
 def saver(homes: Homes, log: Path) -> Callable[[Path, str], None]:
