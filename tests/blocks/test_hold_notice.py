@@ -7,33 +7,21 @@ from typing import Any
 
 import pytest
 
-from tests.support.log_builder import log
-from tui.blocks.chat_layout import chat_lines
-from tui.blocks.layout import Layout
-from tui.blocks.text import plain
-from tui.blocks.trajectory_layout import row_line
-from tui.blocks.wording import node_text, row_text
-from tui.i18n import translator
-from tui.nodes import chat as c
-from tui.nodes.chat_nodes import chat_node
+from tests.support.notices import (
+    assert_both_panes_say,
+    assert_drawn_without_harm,
+    assert_opened_tells,
+    notice,
+    noticed,
+)
 from tui.nodes.reading import Reading
-from tui.nodes.trajectory import trajectory_row
 from tui.session.hold_record import HOLD
 
-EN, ZH = translator("en"), translator("zh")
 HELD: dict[str, Any] = {"held": True, "cause": "user", "headerSeq": 4, "tools": 3, "waiting": 2}
 
 
 def reading(tmp_path: Path, data: Any, **envelope: Any) -> Reading:
-    built = log().turn().user("go").tools("peek").answer("fine").end()
-    return built.event(HOLD, data, **(envelope or {"ignorable": True})).read(tmp_path)
-
-
-def node(made: Reading) -> c.UnknownNode:
-    (found,) = [
-        entry for at in range(len(made.chat.index)) if isinstance(entry := chat_node(made, at), c.UnknownNode)
-    ]
-    return found
+    return noticed(tmp_path, HOLD, data, between_turns=True, **envelope)
 
 
 @pytest.mark.parametrize(
@@ -54,32 +42,21 @@ def node(made: Reading) -> c.UnknownNode:
     ],
 )
 def test_both_panes_say_it_in_both_languages(tmp_path: Path, data: Any, en: str, zh: str) -> None:
-    made = reading(tmp_path, data)
-    assert not made.log.damage
-    assert (node_text(EN, node(made)), node_text(ZH, node(made))) == (en, zh)
-    rows = [trajectory_row(made, at) for at in range(len(made.trajectory.index))]
-    (row,) = [row for row in rows if row.kind == "unknown"]
-    assert (row_text(EN, row), row_text(ZH, row)) == (en, zh)
-    drawn = plain(row_line(row, Layout(width=160, tr=EN, expanded=False)))
-    assert drawn.count("?") == 0 and "plugin:" not in drawn
+    assert_both_panes_say(reading(tmp_path, data), en, zh)
 
 
 def test_opened_it_tells_what_is_known(tmp_path: Path) -> None:
-    shown = "\n".join(map(plain, chat_lines(node(reading(tmp_path, HELD)), Layout(90, EN, expanded=True))))
-    for fact in ("the user", "event 4", "Changes that waited"):
-        assert fact in shown
-    narrow = chat_lines(node(reading(tmp_path, HELD)), Layout(30, ZH, expanded=True))
-    assert all(row.cells <= 30 for row in narrow)
+    assert_opened_tells(reading(tmp_path, HELD), "the user", "event 4", "Changes that waited")
 
 
 @pytest.mark.parametrize("data", [{}, [], "x", None, {"held": "yes"}])
 def test_a_record_that_does_not_say_which_stays_unknown(tmp_path: Path, data: Any) -> None:
-    made = node(reading(tmp_path, data))
-    assert made.hold is None
-    assert chat_lines(made, Layout(60, EN, expanded=True))
+    made = reading(tmp_path, data)
+    assert notice(made).hold is None
+    assert_drawn_without_harm(made)
 
 
 def test_a_record_of_this_name_that_is_not_ignorable_stays_unknown(tmp_path: Path) -> None:
     made = reading(tmp_path, HELD, time=1)
-    assert node(made).hold is None
+    assert notice(made).hold is None
     assert made.log.damage[0].code == "unknown-event"
