@@ -1,4 +1,4 @@
-"""A clock for the tests of the app that is faster than a person's, so that waiting costs less."""
+"""A clock for the tests of the app that is faster than a person's, and whether goldens are drawn anew."""
 
 from __future__ import annotations
 
@@ -22,3 +22,9 @@ def quick_frames(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(screen, "UPDATE_PERIOD", _FRAME_SECONDS)
     monkeypatch.setattr(_wait, "SLEEP_GRANULARITY", _LOOK_SECONDS)
     monkeypatch.setattr(_wait, "SLEEP_IDLE", _LOOK_SECONDS * _IDLE_SHARE)
+
+
+@pytest.fixture
+def update(request: pytest.FixtureRequest) -> bool:
+    """Whether goldens are written instead of compared."""
+    return bool(request.config.option.update_snapshots)

@@ -62,11 +62,6 @@ class Said:
         yield SAID[tr.lang]
 
 
-@pytest.fixture
-def update(request: pytest.FixtureRequest) -> bool:
-    return bool(request.config.option.update_snapshots)
-
-
 @pytest.mark.parametrize("name", SHOTS)
 async def test_the_editor_looks_like_its_golden(name: str, update: bool) -> None:
     what, size, lang = SHOTS[name]

@@ -114,11 +114,6 @@ async def reach(talk: Talk, what: str, lang: str) -> None:
             await talk.idle()
 
 
-@pytest.fixture
-def update(request: pytest.FixtureRequest) -> bool:
-    return bool(request.config.option.update_snapshots)
-
-
 @pytest.mark.parametrize(("what", "size", "lang"), SHOTS)
 async def test_a_running_session_looks_like_its_golden(  # noqa: PLR0917 - fixtures
     what: str,

@@ -3,38 +3,18 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from tests.support.app_driver import Driver, recording, run_app, session_app, settings
-from tests.support.goldens import compare, names
+from tests.support.goldens import Shot, compare, names, shown
 from tui.app.library_screen import LibraryScreen
-from tui.app.linked_panes import Pane
 from tui.session.store import Homes
 
 pytestmark = pytest.mark.snapshot
 
 SINGLE, MANY = "single-tool-added", "many-tools-changed"
 RESTORE, REJECTED = "remove-and-restore", "rejected-update"
-
-
-class Shot(NamedTuple):
-    """One golden: what is seen, and how to come there."""
-
-    what: str
-    log: str
-    size: tuple[int, int]
-    lang: str
-    keys: tuple[str, ...] = ("T",)
-    view: Pane = "chat"
-    theme: str = "dark"
-    ascii_only: bool = False
-    no_color: bool = False
-
-    @property
-    def name(self) -> str:
-        return f"{self.what}-{self.size[0]}x{self.size[1]}-{self.lang}"
 
 
 SMALL, MIDDLE, LARGE = (80, 24), (120, 40), (200, 50)
@@ -85,11 +65,6 @@ SHOTS = {shot.name: shot for shot in shots()}
 OTHERS = {"search-120x40-en", "damaged-120x40-en", "go-to-80x24-zh"}
 
 
-@pytest.fixture
-def update(request: pytest.FixtureRequest) -> bool:
-    return bool(request.config.option.update_snapshots)
-
-
 async def drawn(driver: Driver, keys: tuple[str, ...]) -> None:
     await driver.press(*keys)
     timeline = driver.session.timeline
@@ -102,15 +77,7 @@ async def drawn(driver: Driver, keys: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("name", SHOTS)
 async def test_the_screen_looks_like_its_golden(name: str, update: bool) -> None:
     shot = SHOTS[name]
-    async with session_app(
-        recording(shot.log),
-        size=shot.size,
-        lang=shot.lang,
-        view=shot.view,
-        theme="light" if shot.theme == "light" else "dark",
-        ascii_only=shot.ascii_only,
-        no_color=shot.no_color,
-    ) as driver:
+    async with shown(shot) as driver:
         await drawn(driver, shot.keys)
         compare(driver, name, update=update)
 

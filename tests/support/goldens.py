@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import html
 import re
+from contextlib import AbstractAsyncContextManager
 from difflib import unified_diff
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 from tests.conftest import ROOT
-from tests.support.app_driver import Driver
+from tests.support.app_driver import Driver, recording, session_app
+from tui.app.linked_panes import Pane
 
 FOLDER = ROOT / "snapshots"
 _IDS = re.compile(r"terminal-\d+")
@@ -16,6 +19,37 @@ _FONT_FACES = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
 _FAMILIES = re.compile(r"font-family: [^;]+;")
 _FONT = "font-family: Fira Code, DejaVu Sans Mono, Noto Sans Mono CJK SC, monospace;"
 _TEXT = re.compile(r'<text [^>]*\by="([\d.]+)"[^>]*>([^<]*)</text>')
+
+
+class Shot(NamedTuple):
+    """The golden of a recording: what is seen, and how to come there."""
+
+    what: str
+    log: str
+    size: tuple[int, int]
+    lang: str
+    keys: tuple[str, ...] = ("T",)
+    view: Pane = "chat"
+    theme: Literal["dark", "light"] = "dark"
+    ascii_only: bool = False
+    no_color: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{self.what}-{self.size[0]}x{self.size[1]}-{self.lang}"
+
+
+def shown(shot: Shot) -> AbstractAsyncContextManager[Driver]:
+    """The app with the recording open; its keys are not pressed yet."""
+    return session_app(
+        recording(shot.log),
+        size=shot.size,
+        lang=shot.lang,
+        theme=shot.theme,
+        ascii_only=shot.ascii_only,
+        no_color=shot.no_color,
+        view=shot.view,
+    )
 
 
 def picture(driver: Driver) -> str:
