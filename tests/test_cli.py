@@ -15,19 +15,13 @@ import pytest
 import tui
 from tests.support.contract import faults
 from tests.support.exports import case_log, recording
+from tests.support.finished import Done
 from tui.cli import main
 from tui.cli.arguments import WrongCall, parse
 from tui.cli.grammar import COMMANDS, GLOBAL_OPTIONS
 
 ROOT = Path(__file__).resolve().parent.parent
 CHAT_AS_TEXT = ("--view", "chat", "--format", "text")
-
-
-class Done:
-    """A finished run: its status and what it said."""
-
-    def __init__(self, status: int, out: str, err: str) -> None:
-        self.status, self.out, self.err = status, out, err
 
 
 @pytest.fixture

@@ -10,15 +10,9 @@ import pytest
 
 from tests.support.contract import faults
 from tests.support.exports import ORDERS, case_log, recording
+from tests.support.finished import Done
 from tests.support.log_builder import MODEL, PROVIDER, log
 from tui.cli import main
-
-
-class Done:
-    """A finished run."""
-
-    def __init__(self, status: int, out: str, err: str) -> None:
-        self.status, self.out, self.err = status, out, err
 
 
 @pytest.fixture

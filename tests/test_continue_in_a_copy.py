@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.exports import case_log
+from tests.support.finished import Done
 from tui.cli import main
 from tui.nodes.doctor import examine
 from tui.nodes.reading import Reading
@@ -15,13 +16,6 @@ from tui.nodes.reading import Reading
 SCRIPTED = (
     '[default]\nprovider = "demo"\nmodel = "scripted-in-history"\n[providers.demo]\nkind = "scripted"\n'
 )
-
-
-class Done:
-    """A finished run."""
-
-    def __init__(self, status: int, out: str, err: str) -> None:
-        self.status, self.out, self.err = status, out, err
 
 
 @pytest.fixture

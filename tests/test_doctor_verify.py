@@ -12,15 +12,9 @@ import pytest
 
 from tests.support.exports import recording
 from tests.support.fake_provider import FakeProvider, Reply, Seen, answer, refusal
+from tests.support.finished import Done
 from tests.support.log_builder import log
 from tui.cli import main
-
-
-class Done:
-    """A finished run."""
-
-    def __init__(self, status: int, out: str, err: str) -> None:
-        self.status, self.out, self.err = status, out, err
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.app_driver import recording
 from tests.support.fake_provider import FakeProvider, Reply, answer, messages_events, refusal, sse
+from tests.support.finished import Done
 from tests.support.log_builder import LogBuilder, call, log
 from tui.cli import main
 
@@ -20,17 +21,8 @@ LEAKED = "sk" + "-" + "moss0fern1lichen2bed3"
 BETTER = "## Goal\n\nKeep the beds wet (event 5).\n\n## Side effects that must not be repeated\n\n- None.\n"
 
 
-class Done:
-    """A finished run."""
-
-    def __init__(self, status: int, out: str, err: str) -> None:
-        self.status, self.out, self.err = status, out, err
-
-
 @pytest.fixture
 def recover(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    for name in ("DEEPSEEK_API_KEY", "DEEPSEEK_BASE_URL", "DSH_TUI_CONFIG"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("DSH_TUI_HOME", str(tmp_path / "own"))
     monkeypatch.setenv("DSH_HOME", str(tmp_path / "dsh"))
     monkeypatch.setenv("CREEK_KEY", KEY)

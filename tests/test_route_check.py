@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.fake_provider import FakeProvider, Reply, Seen, answer, refusal
+from tests.support.finished import Done
 from tui.cli import main
 from tui.config import load_config
 from tui.llm.failure import LlmFailure
@@ -23,11 +24,8 @@ from tui.llm.request import CallConfig
 KEY = "sk-a-key-of-nobody-77"
 
 
-class Done:
-    """A finished run."""
-
-    def __init__(self, status: int, out: str, err: str) -> None:
-        self.status, self.out, self.err = status, out, err
+class Checked(Done):
+    """A finished check."""
 
     @property
     def lines(self) -> dict[str, Any]:
@@ -61,14 +59,12 @@ def refusing(*kinds: str) -> Callable[[Seen], Reply]:
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    for name in ("DEEPSEEK_API_KEY", "DEEPSEEK_BASE_URL", "DSH_TUI_CONFIG"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("DSH_TUI_HOME", str(tmp_path / "own"))
     monkeypatch.setenv("DSH_HOME", str(tmp_path / "dsh"))
     monkeypatch.setenv("CREEK_KEY", KEY)
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
 
-    async def call(provider: FakeProvider, *words: str, extra: str = "") -> Done:
+    async def call(provider: FakeProvider, *words: str, extra: str = "") -> Checked:
         (tmp_path / "config.toml").write_text(
             f'[providers.creek]\nkind = "deepseek"\nbase_url = "{provider.url}"\napi_key_env = "CREEK_KEY"\n'
             f'{extra}[[providers.creek.models]]\nid = "minnow-2"\ntool_update = "in-history"\n'
@@ -77,7 +73,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         status = await asyncio.to_thread(main, [*config, "route", "check", *words])
         out, err = capsys.readouterr()
         assert KEY not in out + err
-        return Done(status, out, err)
+        return Checked(status, out, err)
 
     return call
 

@@ -13,18 +13,12 @@ from typing import Any
 
 import pytest
 
+from tests.support.finished import Done
 from tui.cli import main
 from tui.session.reader import read_log
 
 ROOT = Path(__file__).resolve().parent.parent
 SOW = "The shelf was rearranged. Count the moths at the north lamp and sow tray t-4."
-
-
-class Done:
-    """A finished run."""
-
-    def __init__(self, status: int, out: str, err: str) -> None:
-        self.status, self.out, self.err = status, out, err
 
 
 @pytest.fixture
