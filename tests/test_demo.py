@@ -33,6 +33,19 @@ def homes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield tmp_path
 
 
+@pytest.fixture
+def temporary(homes: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where folders for a while are made."""
+    folder = homes / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    return folder
+
+
+def running(lang: str = "en") -> Run:
+    return Run(settings=settings(), tr=translator(lang), plain=False, options={})
+
+
 def played(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     assert main(["demo", *words]) == 0
     done = capsys.readouterr()
@@ -111,7 +124,7 @@ def test_a_scene_that_does_not_exist_is_told_with_the_nearest(capsys: pytest.Cap
 
 async def test_on_the_screen_enter_alone_plays_the_scene(tmp_path: Path) -> None:
     scene = next(scene for scene in scenes() if scene.name == "one-tool-added")
-    run = Run(settings=settings(), tr=translator("en"), plain=False, options={})
+    run = running()
     conversation = await open_scene(run, scene, tmp_path, answerer=None, pace_s=0.0)
     try:
         async with run_app(
@@ -135,13 +148,8 @@ async def test_on_the_screen_enter_alone_plays_the_scene(tmp_path: Path) -> None
         await conversation.close()
 
 
-async def test_enter_at_the_end_of_a_scene_begins_the_next_and_leaving_leaves_both(
-    homes: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    temporary = homes / "temporary"
-    temporary.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(temporary))
-    run = Run(settings=settings(), tr=translator("en"), plain=False, options={})
+async def test_enter_at_the_end_of_a_scene_begins_the_next_and_leaving_leaves_both(temporary: Path) -> None:
+    run = running()
     with ExitStack() as folders:
         first = await scene_starter(run, folders, scenes()[-2].name)(run.tr)
         assert not isinstance(first, str) and first.guide is not None
@@ -167,7 +175,7 @@ async def test_enter_at_the_end_of_a_scene_begins_the_next_and_leaving_leaves_bo
 @pytest.mark.skipif(os.name == "nt", reason="terminals")
 async def test_a_prompt_of_ones_own_gets_an_answer_too(tmp_path: Path) -> None:
     scene = scenes()[0]
-    run = Run(settings=settings(), tr=translator("zh"), plain=False, options={})
+    run = running("zh")
     conversation = await open_scene(run, scene, tmp_path, answerer=None, pace_s=0.0)
     conversation.agent.followup("随便说点什么")
     await conversation.agent.when_idle()
@@ -176,13 +184,8 @@ async def test_a_prompt_of_ones_own_gets_an_answer_too(tmp_path: Path) -> None:
     assert "按 Enter" in str(answers[-1].data["message"]["content"])
 
 
-async def test_an_empty_library_starts_the_demo_by_a_key(
-    homes: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    temporary = homes / "temporary"
-    temporary.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(temporary))
-    run = Run(settings=settings(), tr=translator("en"), plain=False, options={})
+async def test_an_empty_library_starts_the_demo_by_a_key(homes: Path, temporary: Path) -> None:
+    run = running()
     with ExitStack() as folders:
         app = library_app(
             Homes(homes / "own", homes / "dsh"), settings=settings(), demo=scene_starter(run, folders)
