@@ -220,21 +220,26 @@ def test_every_cause_of_a_failed_turn_has_its_own_name(
     assert only(examine(built.read(tmp_path))).code == cause
 
 
-def test_a_path_that_leads_to_a_prompt_is_no_refused_change_and_leads_there(tmp_path: Path) -> None:
-    made = refused(grown(), "messages.0.content.0: image is too big").read(tmp_path)
+@pytest.mark.parametrize(
+    ("message", "path", "leads_to"),
+    [
+        ("messages.0.content.0: image is too big", "messages.0.content.0", "user/message"),
+        (
+            "messages[1].content[0]: text content blocks must be non-empty",
+            "messages.1.content.0",
+            "assistant/message",
+        ),
+    ],
+)
+def test_a_path_to_a_prompt_or_an_answer_is_no_refused_change_and_leads_to_its_event(
+    tmp_path: Path, message: str, path: str, leads_to: str
+) -> None:
+    made = refused(grown(), message).read(tmp_path)
     finding = only(examine(made))
     assert finding.code == "request-refused"
     assert finding.seq is not None
-    assert made.log.event(finding.seq).type == "user/message"
-    assert finding.fields["path"] == "messages.0.content.0"
-
-
-def test_a_path_that_leads_to_an_answer_leads_to_its_event(tmp_path: Path) -> None:
-    made = refused(grown(), "messages[1].content[0]: text content blocks must be non-empty").read(tmp_path)
-    finding = only(examine(made))
-    assert finding.code == "request-refused"
-    assert finding.seq is not None
-    assert made.log.event(finding.seq).type == "assistant/message"
+    assert made.log.event(finding.seq).type == leads_to
+    assert finding.fields["path"] == path
 
 
 def test_a_path_among_the_declarations_leads_to_the_header_and_names_the_tool(tmp_path: Path) -> None:
