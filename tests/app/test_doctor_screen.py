@@ -110,11 +110,11 @@ SHOTS = {
 
 @pytest.mark.snapshot
 @pytest.mark.parametrize("name", SHOTS)
-async def test_the_screen_looks_like_its_golden(name: str, request: pytest.FixtureRequest) -> None:
+async def test_the_screen_looks_like_its_golden(name: str, update: bool) -> None:
     log, size, lang, ascii_only = SHOTS[name]
     async with session_app(recording(log), size=size, lang=lang, ascii_only=ascii_only) as driver:
         await opened(driver)
-        compare(driver, name, update=bool(request.config.option.update_snapshots))
+        compare(driver, name, update=update)
 
 
 def test_every_golden_of_the_doctor_belongs_to_a_screen() -> None:

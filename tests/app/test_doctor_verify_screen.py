@@ -229,7 +229,7 @@ SHOTS = {
 
 @pytest.mark.snapshot
 @pytest.mark.parametrize("name", SHOTS)
-async def test_the_screen_looks_like_its_golden(name: str, request: pytest.FixtureRequest) -> None:
+async def test_the_screen_looks_like_its_golden(name: str, update: bool) -> None:
     size, lang, state = SHOTS[name]
     trial = Trial()
     failed = Verified(plan=PLAN, failed_at="message", failure="HTTP 401, AUTH: invalid x-api-key (req-7)")
@@ -241,7 +241,7 @@ async def test_the_screen_looks_like_its_golden(name: str, request: pytest.Fixtu
             await driver.press("V")
             await driver.until(lambda: trial.closed == 1)
             await driver.pilot.pause()
-        compare(driver, name, update=bool(request.config.option.update_snapshots))
+        compare(driver, name, update=update)
 
 
 def test_every_golden_of_a_trial_belongs_to_a_screen() -> None:
