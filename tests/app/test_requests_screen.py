@@ -212,11 +212,9 @@ async def test_help_and_palette_tell_the_keys_of_the_requests() -> None:
 
 
 async def test_a_fall_back_is_told_in_list_lens_difference_and_body(tmp_path: Path) -> None:
-    record = {"provider": "creek", "model": "minnow-2", "endpoint": "", "from": "in-history", "to": "none"}
-    record |= {"reason": "refused", "learnedAt": 1}
     builder = log().turn().user("one").tools("peek").answer("a").end()
     builder.turn().user("two").tools("peek", "poke").attempt(code="INVALID_REQUEST", status=400).answer("b")
-    builder.event("plugin:dsh-tui/tool-update-downgrade", record, ignorable=True).end()
+    builder.fell_back().end()
     builder.turn().user("three").tools("peek", "poke", "prod").answer("c").end()
     async with session_app(builder.write(tmp_path)) as driver:
         await driver.press("4", "g", "j", "j")

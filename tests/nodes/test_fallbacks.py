@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,17 +11,6 @@ from tests.support.log_builder import LogBuilder, log
 from tests.support.nodes import RECORDINGS, reading_of
 from tui.nodes.live import LiveReading
 from tui.nodes.requests import Requests
-from tui.session.own_records import TOOL_UPDATE_DOWNGRADE
-
-RECORD: dict[str, Any] = {
-    "provider": "creek",
-    "model": "minnow-2",
-    "endpoint": "http://127.0.0.1:9/v1",
-    "from": "in-history",
-    "to": "none",
-    "reason": "refused",
-    "learnedAt": 1,
-}
 
 
 def begun() -> LogBuilder:
@@ -84,7 +72,7 @@ def test_a_retry_of_the_refusal_itself_begins_again(tmp_path: Path) -> None:
 
 def test_a_record_tells_what_came_of_the_tries_of_its_step_alone(tmp_path: Path) -> None:
     builder = refused(refused(begun())).end().turn().user("three")
-    refused(builder).answer("b").event(TOOL_UPDATE_DOWNGRADE, RECORD, ignorable=True)
+    refused(builder).answer("b").fell_back()
     requests = Requests(builder.step().answer("c").end().read(tmp_path))
     told = [request.told for request in requests.walk()]
     assert [each.refusals for each in told] == [0, 0, 1, 0, 1, 0]
@@ -94,7 +82,7 @@ def test_a_record_tells_what_came_of_the_tries_of_its_step_alone(tmp_path: Path)
 
 def test_a_log_that_grows_is_read_as_one_that_was_there(tmp_path: Path) -> None:
     builder = refused(refused(begun()))
-    builder.answer("b").event(TOOL_UPDATE_DOWNGRADE, RECORD, ignorable=True).end()
+    builder.answer("b").fell_back().end()
     whole = builder.read(tmp_path)
     growing = LiveReading(whole.log.header, tmp_path / "log")
     requests = Requests(growing)

@@ -18,7 +18,6 @@ from tui.nodes.request_diff import Prefix, lenses, prefix_of, request_tokens, sw
 from tui.nodes.request_projection import MODES, Sent, doubts, project, project_sent, sent_as
 from tui.nodes.request_table import RequestTable
 from tui.nodes.requests import INSTRUCTION, RecordedRequest, Requests
-from tui.session.own_records import TOOL_UPDATE_DOWNGRADE
 from tui.session.surface import Surface, derive_messages
 from tui.session.tool_history import ToolHistoryFold
 
@@ -322,18 +321,9 @@ def test_a_damaged_log_says_so(tmp_path: Path) -> None:
 
 
 def test_a_route_that_refused_is_told_by_its_record(tmp_path: Path) -> None:
-    route = {"provider": "creek", "model": "minnow-2", "endpoint": "http://127.0.0.1:9/v1"}
-    record = {
-        **route,
-        "from": "in-history",
-        "to": "none",
-        "reason": "refused",
-        "learnedAt": 1,
-        "strong": True,
-    }
     builder = log().turn().user("one").tools("peek").answer("a").end()
     builder.turn().user("two").tools("peek", "poke").attempt(code="INVALID_REQUEST")
-    builder.event("plugin:dsh-tui/tool-update-downgrade", record, ignorable=True).answer("b").end()
+    builder.fell_back(endpoint="http://127.0.0.1:9/v1", strong=True).answer("b").end()
     requests = requests_of(builder, tmp_path)
     # A name that no catalogue knows: what the record says is all there is, for the time before it too.
     told = [sent_as(RouteBook(), request) for request in requests.walk()]
@@ -357,12 +347,10 @@ def test_prompts_gathered_on_a_route_without_tool_mode_make_the_others_approxima
 
 def fallen_back(*, recorded: bool) -> LogBuilder:
     """A tool comes, its change block is refused, and one more try follows at once."""
-    record = {"provider": "creek", "model": "minnow-2", "endpoint": "", "from": "in-history", "to": "none"}
-    record |= {"reason": "refused", "learnedAt": 1}
     builder = log().turn().user("one").tools("peek").answer("a").end()
     builder.turn().user("two").tools("peek", "poke").attempt(code="INVALID_REQUEST", status=400)
     if recorded:
-        builder.answer("b").event(TOOL_UPDATE_DOWNGRADE, record, ignorable=True)
+        builder.answer("b").fell_back()
     else:
         builder.attempt(code="INVALID_REQUEST", status=400)
     return builder.end().turn().user("three").answer("c").end()

@@ -276,19 +276,9 @@ def test_a_record_leads_to_the_request_that_saw_it(tmp_path: Path) -> None:
 
 
 def test_a_route_that_refused_is_told_by_its_record(tmp_path: Path) -> None:
-    record = {
-        "provider": "creek",
-        "model": "minnow-2",
-        "endpoint": "http://127.0.0.1:9/v1",
-        "from": "in-history",
-        "to": "none",
-        "reason": "refused",
-        "learnedAt": 1,
-        "strong": True,
-    }
     builder = log().turn().user("one").tools("peek").answer("a").end()
     builder.turn().user("two").tools("peek", "poke").attempt(code="INVALID_REQUEST")
-    builder.event("plugin:dsh-tui/tool-update-downgrade", record, ignorable=True).answer("b").end()
+    builder.fell_back(endpoint="http://127.0.0.1:9/v1", strong=True).answer("b").end()
     matrix = ToolMatrix(Reading.open(builder.write(tmp_path)).read_all())
     assert [matrix.column(at).mode for at in range(len(matrix))] == ["in-history", "in-history", None]
     assert states(matrix, "poke") == ".oD"

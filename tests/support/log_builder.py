@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from tui.nodes.reading import Reading
+from tui.session.own_records import TOOL_UPDATE_DOWNGRADE
 
 START_MS = 1_800_000_000_000
 STEP_MS = 10
@@ -194,6 +195,12 @@ class LogBuilder:
                 failure["status"] = status
             records.append(chunk(self.now, "finish", reason={"kind": "error", "failure": failure}))
         return self.event("assistant/attempt", {**self.place, "stream": records})
+
+    def fell_back(self, **facts: Any) -> Self:
+        """The record that the route refused tool changes; what is not the usual is given."""
+        route = {"provider": PROVIDER, "model": MODEL, "endpoint": ""}
+        record = {**route, "from": "in-history", "to": "none", "reason": "refused", "learnedAt": 1}
+        return self.event(TOOL_UPDATE_DOWNGRADE, {**record, **facts}, ignorable=True)
 
     def retry(
         self, number: int, retry_id: str = "chain", *, delay: float = 50.5, started: bool = True
