@@ -64,6 +64,19 @@ def names(body: Any) -> list[str]:
     return [entry["name"] for entry in body.get("tools", [])]
 
 
+def busy_with_two_tools(times: int = 2) -> Callable[[Seen], Reply]:
+    """A provider that is overloaded for the first requests with two tools."""
+
+    def reply(seen: Seen) -> Reply:
+        nonlocal times
+        if names(seen.body) == ["peek", "water"] and times:
+            times -= 1
+            return refusal(529, "overloaded_error", "busy")
+        return answer({"text": "yes"})
+
+    return reply
+
+
 async def grown(driver: Driver, *prompts: str) -> None:
     """Say something, add a tool, and say the rest."""
     await driver.say("first")
@@ -400,16 +413,7 @@ async def test_a_removal_alone_heals_on_a_route_that_declares_removals(tmp_path:
 
 
 async def test_a_probe_that_meets_an_overload_is_retried_plainly_and_then_learned(tmp_path: Path) -> None:
-    busy = 2
-
-    def others(seen: Seen) -> Reply:
-        nonlocal busy
-        if names(seen.body) == ["peek", "water"] and busy:
-            busy -= 1
-            return refusal(529, "overloaded_error", "busy")
-        return answer({"text": "yes"})
-
-    async with refusing(plainly, others) as provider:
+    async with refusing(plainly, busy_with_two_tools()) as provider:
         adapter = loopback(provider, model(mode="addition-only"), retry_policy=fast_policy())
         async with driving(tmp_path, adapter, tools=[tool("peek")]) as driver:
             await grown(driver)

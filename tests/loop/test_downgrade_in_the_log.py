@@ -6,7 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.loop.test_downgrade import LONG, RECORD, grown, holds_changes, plainly, refusing
+from tests.loop.test_downgrade import (
+    LONG,
+    RECORD,
+    busy_with_two_tools,
+    grown,
+    holds_changes,
+    plainly,
+    refusing,
+)
 from tests.support.fake_provider import FakeProvider, Reply, Seen, answer, refusal
 from tests.support.loop_driver import Driver, driving, fast_policy, loopback, model, tool
 from tui.export.request_wire import body_of, shown_as
@@ -58,16 +66,7 @@ async def test_the_probe_and_everything_after_it_is_made_again(tmp_path: Path) -
 
 
 async def test_retries_of_the_probe_are_made_again(tmp_path: Path) -> None:
-    busy = 2
-
-    def others(seen: Seen) -> Reply:
-        nonlocal busy
-        if len(seen.body["tools"]) == 2 and busy:
-            busy -= 1
-            return refusal(529, "overloaded_error", "busy")
-        return answer({"text": "yes"})
-
-    async with refusing(plainly, others) as provider:
+    async with refusing(plainly, busy_with_two_tools()) as provider:
         adapter = loopback(provider, model(mode="in-history"), retry_policy=fast_policy())
         async with driving(tmp_path, adapter, tools=[tool("peek")]) as driver:
             await grown(driver)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.loop.test_downgrade import LONG, RECORD, holds_changes
+from tests.loop.test_downgrade import LONG, RECORD, busy_with_two_tools, holds_changes
 from tests.loop.test_downgrade_in_the_log import told, without_instruction
 from tests.support.fake_provider import FakeProvider, Reply, Seen, answer, refusal
-from tests.support.loop_driver import driving, fast_policy, loopback, model, tool
+from tests.support.loop_driver import Driver, driving, fast_policy, loopback, model, tool
 from tui.llm.learned import LASTS_MS, LearnedModes
 from tui.loop.prompt import Prompt, Section
 
@@ -27,6 +27,14 @@ class Text:
         self.text = "Be brief."
         self.prompt = Prompt()
         self.prompt.add(Section(name="base", text=lambda _: self.text))
+
+
+async def both_changed(driver: Driver, base: Text) -> None:
+    """Say something, change the prompt, add a tool, and say something again."""
+    await driver.say("first")
+    base.text = "Be kind."
+    driver.tools.register(tool("water"))
+    await driver.say("second")
 
 
 def without_role(seen: Seen) -> Reply:
@@ -174,10 +182,7 @@ async def test_after_a_reset_neither_prompt_nor_record_that_was_refused_is_sent(
     async with FakeProvider(without_role) as provider:
         adapter = loopback(provider, model(mode="addition-only"))
         async with driving(tmp_path, adapter, tools=[tool("peek")], prompt=base.prompt) as driver:
-            await driver.say("first")
-            base.text = "Be kind."
-            driver.tools.register(tool("water"))
-            await driver.say("second")
+            await both_changed(driver, base)
             driver.agent.learned.reset()
             sent = len(provider.requests)
             await driver.say("third")
@@ -230,24 +235,17 @@ async def test_what_another_route_answers_teaches_nothing_of_the_one_that_refuse
 async def test_an_overload_on_the_way_changes_no_prompt_in_the_log_before_something_is_learned(
     tmp_path: Path,
 ) -> None:
-    base, busy = Text(), 2
+    base, others = Text(), busy_with_two_tools()
 
     def reply(seen: Seen) -> Reply:
-        nonlocal busy
         if "system" in roles(seen.body):
             return refusal(400, "invalid_request_error", "unknown role")
-        if len(seen.body["tools"]) == 2 and busy:
-            busy -= 1
-            return refusal(529, "overloaded_error", "busy")
-        return answer({"text": "yes"})
+        return others(seen)
 
     async with FakeProvider(reply) as provider:
         adapter = loopback(provider, model(mode="in-history"), retry_policy=fast_policy())
         async with driving(tmp_path, adapter, tools=[tool("peek")], prompt=base.prompt) as driver:
-            await driver.say("first")
-            base.text = "Be kind."
-            driver.tools.register(tool("water"))
-            await driver.say("second")
+            await both_changed(driver, base)
             prompts = len(driver.events("system/message"))
             headers = len(driver.events("request/header"))
             made = await told(driver, adapter)
@@ -272,10 +270,7 @@ async def test_a_summary_right_after_the_finding_is_told_with_one_prompt(tmp_pat
     async with FakeProvider(reply) as provider:
         adapter = loopback(provider, model(mode="addition-only"))
         async with driving(tmp_path, adapter, tools=[tool("peek")], prompt=base.prompt) as driver:
-            await driver.say("first")
-            base.text = "Be kind."
-            driver.tools.register(tool("water"))
-            await driver.say("second")
+            await both_changed(driver, base)
             await driver.agent.compact()
             made = await told(driver, adapter)
     made_body, sent = without_instruction(made.bodies[-1]), without_instruction(provider.bodies[-1])
