@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.goldens import Shot, compare, names, shown
+from tests.support.goldens import Shot, compare_shot, names
 
 pytestmark = pytest.mark.snapshot
 
@@ -38,11 +38,7 @@ SHOTS = {shot.name: shot for shot in shots()}
 
 @pytest.mark.parametrize("name", SHOTS)
 async def test_the_screen_of_requests_looks_like_its_golden(name: str, update: bool) -> None:
-    shot = SHOTS[name]
-    async with shown(shot) as driver:
-        await driver.press(*shot.keys)
-        await driver.pilot.pause()
-        compare(driver, name, update=update)
+    await compare_shot(SHOTS[name], update=update)
 
 
 def test_every_golden_of_requests_belongs_to_a_screen() -> None:

@@ -75,6 +75,14 @@ def compare(driver: Driver, name: str, *, update: bool) -> None:
         )
 
 
+async def compare_shot(shot: Shot, *, update: bool) -> None:
+    """Open the recording, press the keys, and compare the screen with its golden."""
+    async with shown(shot) as driver:
+        await driver.press(*shot.keys)
+        await driver.pilot.pause()
+        compare(driver, shot.name, update=update)
+
+
 def _told(golden: str, drawn: str) -> str:
     rows = list(unified_diff(_rows(golden), _rows(drawn), "golden", "now", lineterm="", n=0))
     return "\n".join(rows) or "the text is the same, the colours are not"
