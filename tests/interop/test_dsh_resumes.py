@@ -126,13 +126,18 @@ def after(path: Path, before: bytes) -> list[dict[str, Any]]:
     return [{"type": event.type, "seq": event.seq, "data": event.data} for event in events[mark:]]
 
 
+async def goes_on(dsh: Dsh, writer: SessionWriter, encoding: Encoding, prompt: str) -> list[dict[str, Any]]:
+    """Have dsh answer one more prompt; returns the events that it appended."""
+    before = writer.path.read_bytes()
+    assert await dsh.resume(writer.id, encoding, prompt) == COMPLETED
+    return after(writer.path, before)
+
+
 @pytest.mark.parametrize("encoding", ENCODINGS)
 async def test_dsh_resumes_a_session_that_we_wrote(dsh: Dsh, encoding: Encoding) -> None:
     writer = await written(dsh, encoding)
     await writer.close()
-    before = writer.path.read_bytes()
-    assert await dsh.resume(writer.id, encoding, "How wet is it?") == COMPLETED
-    added = after(writer.path, before)
+    added = await goes_on(dsh, writer, encoding, "How wet is it?")
     assert [event["data"]["turn"] for event in added if event["type"] == "turn/start"] == [3]
     sent = dsh.requests[-1].body["messages"]
     assert [message["role"] for message in sent[:3]] == ["user", "assistant", "user"]
@@ -156,9 +161,7 @@ async def test_dsh_resumes_an_interrupted_turn_that_we_closed(dsh: Dsh, encoding
     resumed = SessionWriter.resume(writer.path)
     resumed.append("plan/mode", {"active": False})
     await resumed.close()
-    before = writer.path.read_bytes()
-    assert await dsh.resume(writer.id, encoding, "Go on.") == COMPLETED
-    after(writer.path, before)
+    await goes_on(dsh, writer, encoding, "Go on.")
     sent = json.dumps(dsh.requests[-1].body["messages"])
     assert sent.count("outcome unknown") == 1
     assert sent.count("never started") == 1
@@ -182,9 +185,7 @@ async def test_dsh_resumes_a_session_whose_tools_are_held(dsh: Dsh, encoding: En
     held = Hold(held=True, header_seq=writer.state.header_seqs[-1], tools=1, waiting=0)
     writer.append(HOLD, held.to_json(), ignorable=True)
     await writer.close()
-    before = writer.path.read_bytes()
-    assert await dsh.resume(writer.id, encoding, "How wet is it?") == COMPLETED
-    after(writer.path, before)
+    await goes_on(dsh, writer, encoding, "How wet is it?")
     assert "held" not in json.dumps(dsh.requests[-1].body["messages"])
     resumed = SessionWriter.resume(writer.path)
     assert held_at_the_end(resumed.state.own_records)
@@ -201,9 +202,7 @@ async def test_dsh_resumes_a_session_that_goes_on_from_a_summary(dsh: Dsh, encod
     assert check is not None
     check.confirm()
     await writer.close()
-    before = writer.path.read_bytes()
-    assert await dsh.resume(writer.id, encoding, "How wet is it?") == COMPLETED
-    after(writer.path, before)
+    await goes_on(dsh, writer, encoding, "How wet is it?")
     assert "session-1" not in json.dumps(dsh.requests[-1].body["messages"])
     resumed = SessionWriter.resume(writer.path)
     assert first_check(resumed, ToolRegistry()) is None
@@ -259,9 +258,7 @@ async def test_dsh_resumes_a_log_with_every_kind_of_event_that_we_write(dsh: Dsh
     compact(writer)
     writer.append("turn/end", {"turn": 3, "reason": {"kind": "completed"}})
     await writer.close()
-    before = writer.path.read_bytes()
-    assert await dsh.resume(writer.id, encoding, "Go on.") == COMPLETED
-    after(writer.path, before)
+    await goes_on(dsh, writer, encoding, "Go on.")
     assert "(condensed)" in json.dumps(dsh.requests[-1].body["messages"])
 
 
