@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias, cast
 
 from tui.i18n import N_, Translator, translator
+from tui.os_reasons import os_reason
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -64,7 +65,10 @@ class ConfigError(Exception):
 
     def sentence(self, tr: Translator) -> str:
         """Return one sentence that names the file, the line and what to do."""
-        reason = tr.t(self.message, **self.fields)
+        fields = dict(self.fields)
+        if "reason" in fields:
+            fields["reason"] = os_reason(tr, fields["reason"])
+        reason = tr.t(self.message, **fields)
         if self.line is None:
             return tr.t("{file}: {reason}", file=self.path, reason=reason)
         return tr.t("{file}, line {line}: {reason}", file=self.path, line=self.line, reason=reason)

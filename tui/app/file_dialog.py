@@ -12,6 +12,7 @@ from tui.app.line_prompt import LinePrompt
 from tui.app.surroundings import Surroundings
 from tui.blocks.clean import clean_line
 from tui.export.output import OutputRefused, check_place, whole_file
+from tui.os_reasons import os_reason
 
 if TYPE_CHECKING:
     from tui.session.store import Homes
@@ -46,7 +47,7 @@ class FileDialog(LinePrompt[Path]):
         except OutputRefused as refused:
             self._tell(clean_line(refused.sentence(tr)))
         except (OSError, RuntimeError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
+            reason = os_reason(tr, error) if isinstance(error, OSError) else str(error)
             self._tell(clean_line(tr.t("{file}: {reason}", file=text, reason=reason)))
         else:
             self.dismiss(place)

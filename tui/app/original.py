@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tui.blocks.clean import clean_line
 from tui.blocks.wording_errors import error_text
 from tui.nodes.reading import Reading
+from tui.os_reasons import os_sentence
 from tui.session.errors import SessionError
 from tui.session.own_records import RECOVERED_FROM, RecoveredFrom, recovery_of
 from tui.session.store import Homes, resolve_session
@@ -31,8 +32,7 @@ def open_original(screen: SessionScreen) -> None:
     except SessionError as error:
         screen.say(error_text(tr, error))
     except OSError as error:
-        where, reason = error.filename or origin.path, error.strerror or type(error).__name__
-        screen.say(clean_line(tr.t("{file}: {reason}", file=where, reason=reason)))
+        screen.say(clean_line(os_sentence(tr, error, origin.path)))
     else:
         app.push_screen(SessionScreen(whole, tail, screen.surroundings, at=origin.seq))
 

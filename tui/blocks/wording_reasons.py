@@ -11,6 +11,7 @@ from typing import Final
 
 from tui.blocks.clean import clean_line
 from tui.i18n import N_, Translator
+from tui.os_reasons import os_reason
 
 _REASONS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
     (re.compile(pattern, re.DOTALL), message)
@@ -70,4 +71,4 @@ def reason_text(tr: Translator, reason: str) -> str:
             return tr.t(message, **found.groupdict())
     from tui.blocks.wording_rules import rule_text
 
-    return rule_text(tr, told) or told
+    return rule_text(tr, told) or os_reason(tr, told)

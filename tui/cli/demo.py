@@ -16,6 +16,7 @@ from tui.cli.run import OK, Refused, Run
 from tui.cli.scenes import PACE_SECONDS, Scene, scenes
 from tui.cli.talking import open_scene
 from tui.i18n import Translator
+from tui.os_reasons import os_sentence
 from tui.tools.approval import HeadlessAnswerer
 
 
@@ -48,8 +49,7 @@ def scene_starter(run: Run, folders: ExitStack, name: str | None = None) -> Demo
             there = replace(run, tr=tr)
             conversation = await open_scene(there, scene, folder, answerer=None, pace_s=PACE_SECONDS)
         except OSError as error:
-            where, reason = error.filename or "dsh-tui", error.strerror or type(error).__name__
-            return clean_line(tr.t("{file}: {reason}", file=where, reason=reason))
+            return clean_line(os_sentence(tr, error))
         if following is not None:
             conversation.following = scene_starter(run, folders, following.name)
         return conversation

@@ -88,9 +88,9 @@ def _command(call: Call, tr: Translator) -> int:
     except BrokenPipeError:
         raise
     except OSError as error:
-        where = str(error.filename) if error.filename is not None else "dsh-tui"
-        reason = error.strerror or type(error).__name__
-        complain(_cleaned(tr.t("{file}: {reason}", file=where, reason=reason)))
+        from tui.os_reasons import os_sentence
+
+        complain(_cleaned(os_sentence(tr, error)))
     except MemoryError:
         complain(tr.t("there is not enough memory for this session"))
     return UNREADABLE

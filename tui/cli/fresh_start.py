@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tui.cli.run import UNREADABLE, Refused, Run, say
+from tui.os_reasons import os_sentence
 
 if TYPE_CHECKING:
     from tui.app.conversation import Conversation, Starter
@@ -43,8 +44,7 @@ def starter(run: Run) -> Starter:
         except SessionError as error:
             return clean_line(error_text(run.tr, error))
         except OSError as error:
-            where, reason = error.filename or "dsh-tui", error.strerror or type(error).__name__
-            return clean_line(run.tr.t("{file}: {reason}", file=where, reason=reason))
+            return clean_line(os_sentence(run.tr, error))
 
         async def tell() -> None:
             tell_how_to_resume(run, conversation)
@@ -94,8 +94,7 @@ def summary_in(run: Run, place: str) -> FreshStart:
         with path.open("rb") as file:
             content = file.read(_MAX_BYTES + 1)
     except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise Refused(run.tr.t("{file}: {reason}", file=place, reason=reason), status=UNREADABLE) from None
+        raise Refused(os_sentence(run.tr, error, place), status=UNREADABLE) from None
     if len(content) > _MAX_BYTES:
         raise Refused(run.tr.t("{file} is too long for a summary: it has more than 1 MB.", file=place))
     try:

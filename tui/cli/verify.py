@@ -14,6 +14,7 @@ from tui.blocks.clean import clean_line
 from tui.cli.run import Refused, Run
 from tui.loop.verification import FailedAt, Plan, Verification, Verified, Verifier
 from tui.nodes.doctor_home import shown_address
+from tui.os_reasons import os_sentence
 from tui.session.events import Event
 from tui.session.json_value import as_object, as_text
 from tui.tools.approval import AllowOnce, Answer, ApprovalRequest, Reject
@@ -157,8 +158,7 @@ def verifier(run: Run) -> Verifier:
         except SessionError as error:
             return clean_line(error_text(tr, error))
         except OSError as error:
-            where, reason = error.filename or "dsh-tui", error.strerror or type(error).__name__
-            return clean_line(tr.t("{file}: {reason}", file=where, reason=reason))
+            return clean_line(os_sentence(tr, error))
 
     return ready
 
