@@ -105,6 +105,11 @@ SHOTS = {
     "doctor-retries-200x50-en": ("retries", (200, 50), "en", False),
     "doctor-sound-80x24-en": ("remove-and-restore", (80, 24), "en", False),
     "doctor-ascii-80x24-en": ("retries", (80, 24), "en", True),
+    **{
+        f"doctor-{log}-120x40-{lang}": (log, (120, 40), lang, False)
+        for log in ("remove-and-restore", "many-tools-changed", "many-tools-changed-inhistory")
+        for lang in ("en", "zh")
+    },
 }
 
 

@@ -16,6 +16,7 @@ LENSES = {
     "many-tools-changed": ("4", "g", "t"),
     "rejected-update": ("4", "g", "e"),
     "many-tools-changed-inhistory": ("4", "g", "t"),
+    "many-tools-changed-no-updates": ("4", "g", "t"),
 }
 
 
