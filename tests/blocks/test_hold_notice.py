@@ -52,11 +52,11 @@ def test_opened_it_tells_what_is_known(tmp_path: Path) -> None:
 @pytest.mark.parametrize("data", [{}, [], "x", None, {"held": "yes"}])
 def test_a_record_that_does_not_say_which_stays_unknown(tmp_path: Path, data: Any) -> None:
     made = reading(tmp_path, data)
-    assert notice(made).hold is None
+    assert notice(made).own is None
     assert_drawn_without_harm(made)
 
 
 def test_a_record_of_this_name_that_is_not_ignorable_stays_unknown(tmp_path: Path) -> None:
     made = reading(tmp_path, HELD, time=1)
-    assert notice(made).hold is None
+    assert notice(made).own is None
     assert made.log.damage[0].code == "unknown-event"

@@ -84,5 +84,5 @@ def test_a_misshapen_record_is_shown_without_harm(tmp_path: Path, data: Any) -> 
 
 def test_a_record_of_this_name_that_is_not_ignorable_stays_unknown(tmp_path: Path) -> None:
     made = noticed(tmp_path, RECOVERED_FROM, FROM, time=1)
-    assert notice(made).recovery is None
+    assert notice(made).own is None
     assert made.log.damage[0].code == "unknown-event"

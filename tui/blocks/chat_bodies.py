@@ -34,14 +34,11 @@ from tui.blocks.wording import (
     todo_title,
     unknown_title,
 )
-from tui.blocks.wording_downgrade import downgrade_facts, downgrade_title
-from tui.blocks.wording_hold import hold_facts, hold_title
 from tui.blocks.wording_names import cause_text, name_text
-from tui.blocks.wording_recovery import recovery_facts, recovery_title
+from tui.blocks.wording_own import own_facts, own_mark, own_title
 from tui.nodes import chat as c
-from tui.session.hold_record import Hold
+from tui.nodes.own_notices import OwnNotice
 from tui.session.json_text import compact
-from tui.session.own_records import Downgrade, Recovery
 
 
 def note_rows(layout: Layout, node: c.NoteNode) -> list[Line]:
@@ -265,12 +262,8 @@ def title_rows(layout: Layout, node: c.TitleNode) -> list[Line]:
 
 def unknown_rows(layout: Layout, node: c.UnknownNode) -> list[Line]:
     """An event that is not known: its type, and its data in one row or written out."""
-    if node.downgrade is not None:
-        return downgrade_rows(layout, node.downgrade)
-    if node.recovery is not None:
-        return recovery_rows(layout, node.recovery)
-    if node.hold is not None:
-        return hold_rows(layout, node.hold)
+    if node.own is not None:
+        return _own_rows(layout, node.own)
     role = "unknown dim" if node.ignorable else "unknown"
     lead = Span(f"{GLYPHS['unknown'].text(layout.ascii)} ", role)
     title = [Span(unknown_title(layout.tr, node), role)]
@@ -287,34 +280,17 @@ def unknown_rows(layout: Layout, node: c.UnknownNode) -> list[Line]:
     return [*rows, crop(line(Span("  "), Span(data, "muted")), layout.width)]
 
 
-def downgrade_rows(layout: Layout, record: Downgrade) -> list[Line]:
-    """That a route is sent full definitions in place of tool changes; what is known of it when opened."""
-    title = [Span(downgrade_title(layout.tr, record), "accent")]
-    rows = heading(layout, [gutter("tool-change", layout)], title, folds=True, wraps=True)
-    return rows + (_facts(layout, downgrade_facts(layout.tr, record)) if layout.expanded else [])
-
-
-def hold_rows(layout: Layout, record: Hold) -> list[Line]:
-    """That the session's tools are held, or no more; what is known of it when opened."""
-    title = [Span(hold_title(layout.tr, record), "accent")]
-    rows = heading(layout, [gutter("tool-change", layout)], title, folds=True, wraps=True)
-    return rows + (_facts(layout, hold_facts(layout.tr, record)) if layout.expanded else [])
-
-
-def recovery_rows(layout: Layout, record: Recovery) -> list[Line]:
-    """That the session goes on from a summary, or may write from here on; opened, where the original is."""
-    title = [Span(recovery_title(layout.tr, record), "accent")]
-    facts = recovery_facts(layout.tr, record)
-    rows = heading(layout, [gutter("note", layout)], title, folds=bool(facts), wraps=True)
-    return rows + (_facts(layout, facts) if layout.expanded else [])
-
-
-def _facts(layout: Layout, facts: list[tuple[str, str]]) -> list[Line]:
-    """A row for each fact, its end cut off where there is no room."""
-    return [
-        crop(line(Span("  "), Span(f"{label}  ", "muted"), Span(value, "text")), layout.width)
-        for label, value in facts
-    ]
+def _own_rows(layout: Layout, told: OwnNotice) -> list[Line]:
+    """What a record of our own tells; opened, a row for each of its facts, cut off where there is no room."""
+    facts = own_facts(layout.tr, told)
+    title = [Span(own_title(layout.tr, told), "accent")]
+    rows = heading(layout, [gutter(own_mark(told), layout)], title, folds=bool(facts), wraps=True)
+    if layout.expanded:
+        rows += [
+            crop(line(Span("  "), Span(f"{label}  ", "muted"), Span(value, "text")), layout.width)
+            for label, value in facts
+        ]
+    return rows
 
 
 def damage_rows(layout: Layout, node: c.DamageNode) -> list[Line]:

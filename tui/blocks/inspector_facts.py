@@ -19,10 +19,8 @@ from tui.blocks.wording import (
     status_text,
     tool_text,
 )
-from tui.blocks.wording_downgrade import downgrade_facts
-from tui.blocks.wording_hold import hold_facts
 from tui.blocks.wording_names import name_text, series_text, setting_name
-from tui.blocks.wording_recovery import recovery_facts
+from tui.blocks.wording_own import own_facts
 from tui.blocks.wrap import wrap
 from tui.i18n import Translator
 from tui.nodes.chat_nodes import message_of
@@ -46,12 +44,8 @@ def summary_rows(reading: Reading, row: TrajectoryRow, layout: Layout) -> list[L
     rows = heading(layout, [Span(f"{sign.text} ", sign.role)], title, wraps=True)
     facts = _place(reading, row, tr) + _times(reading, row, tr) + _model(reading, row, tr)
     facts += _tool(reading, row, tr) + _failure(reading, row, tr)
-    if row.downgrade is not None:
-        facts += [(label, value, "") for label, value in downgrade_facts(tr, row.downgrade)]
-    if row.recovery is not None:
-        facts += [(label, value, "") for label, value in recovery_facts(tr, row.recovery)]
-    if row.hold is not None:
-        facts += [(label, value, "") for label, value in hold_facts(tr, row.hold)]
+    if row.own is not None:
+        facts += [(label, value, "") for label, value in own_facts(tr, row.own)]
     if row.header_notice is not None:
         facts += header_facts(row.header_notice, tr)
     rows += [EMPTY, *fact_rows(facts, layout)]

@@ -26,6 +26,7 @@ from tui.blocks.wording import (
     turn_name,
 )
 from tui.blocks.wording_names import name_text
+from tui.blocks.wording_own import own_mark
 from tui.i18n import Translator
 from tui.nodes.notices import tool_name
 from tui.nodes.trajectory import TrajectoryRow
@@ -88,10 +89,10 @@ def _cropped(row: TrajectoryRow, left: Line, room: int) -> Line:
 
 def row_mark(row: TrajectoryRow) -> str:
     """The entry of the glyph table that marks a row."""
-    if row.tool_notice is not None or row.downgrade is not None or row.hold is not None:
+    if row.own is not None:
+        return own_mark(row.own)
+    if row.tool_notice is not None:
         return "tool-change"
-    if row.recovery is not None:
-        return "note"
     if row.header_notice is not None and row.header_notice.redefined:
         return "redefined"
     if row.kind == "failure" and row.status != "failed":
@@ -207,7 +208,7 @@ def _role(row: TrajectoryRow, role: str) -> str:
         return role
     if row.status in ("error", "failed"):
         return "error"
-    if row.kind == "unknown" and row.ignorable and not (row.downgrade or row.recovery or row.hold):
+    if row.kind == "unknown" and row.ignorable and row.own is None:
         return with_role(role, "dim")
     return role
 

@@ -8,14 +8,12 @@ from __future__ import annotations
 from typing import Final, assert_never
 
 from tui.blocks.clean import clean_line
-from tui.blocks.wording_downgrade import downgrade_title
 from tui.blocks.wording_faults import (
     damage_place,
     damage_text,
     failure_title,
     interruption_title,
 )
-from tui.blocks.wording_hold import hold_title
 from tui.blocks.wording_names import (
     cause_text,
     kind_name,
@@ -27,7 +25,7 @@ from tui.blocks.wording_names import (
     words,
 )
 from tui.blocks.wording_notices import header_summary, header_title, notice_parts, notice_title, tool_marks
-from tui.blocks.wording_recovery import recovery_title
+from tui.blocks.wording_own import own_title
 from tui.i18n import Translator
 from tui.nodes import chat as c
 from tui.nodes.trajectory import TrajectoryRow
@@ -328,12 +326,8 @@ def subagent_title(tr: Translator, node: c.SubagentNode) -> str:
 
 def unknown_title(tr: Translator, node: c.UnknownNode) -> str:
     """An event that is not known, by its own type."""
-    if node.downgrade is not None:
-        return downgrade_title(tr, node.downgrade)
-    if node.recovery is not None:
-        return recovery_title(tr, node.recovery)
-    if node.hold is not None:
-        return hold_title(tr, node.hold)
+    if node.own is not None:
+        return own_title(tr, node.own)
     if node.known:
         return tr.t("{type} (not of the known shape)", type=name_text(node.type))
     if node.ignorable:
@@ -368,12 +362,8 @@ def row_title(tr: Translator, row: TrajectoryRow) -> str:
             return interruption_title(tr, row.title, row.gist if row.title == "aborted" else "")
         case "damage" if row.damage is not None:
             return damage_text(tr, row.damage)
-        case "unknown" if row.downgrade is not None:
-            return downgrade_title(tr, row.downgrade)
-        case "unknown" if row.recovery is not None:
-            return recovery_title(tr, row.recovery)
-        case "unknown" if row.hold is not None:
-            return hold_title(tr, row.hold)
+        case "unknown" if row.own is not None:
+            return own_title(tr, row.own)
         case _:
             return name_text(row.title)
 

@@ -11,9 +11,8 @@ from typing import Any, ClassVar, Literal
 import msgspec
 
 from tui.nodes.notices import HeaderNotice, ToolNotice
+from tui.nodes.own_notices import OwnNotice, own_notice_of
 from tui.session.damage import Damage
-from tui.session.hold_record import Hold, hold_of
-from tui.session.own_records import Downgrade, Recovery, downgrade_of, recovery_of
 
 
 class ChatNode(msgspec.Struct, frozen=True, kw_only=True):
@@ -347,19 +346,9 @@ class UnknownNode(ChatNode, frozen=True, kw_only=True):
     data: Any
 
     @property
-    def downgrade(self) -> Downgrade | None:
-        """What it tells if it is our own record of a route that refused tool changes."""
-        return downgrade_of(self.type, self.data, ignorable=self.ignorable)
-
-    @property
-    def recovery(self) -> Recovery | None:
-        """What it tells if it is our own record of a session that goes on from a summary."""
-        return recovery_of(self.type, self.data, ignorable=self.ignorable)
-
-    @property
-    def hold(self) -> Hold | None:
-        """What it tells if it is our own record of tools that are held."""
-        return hold_of(self.type, self.data, ignorable=self.ignorable)
+    def own(self) -> OwnNotice | None:
+        """What it tells if it is a record of our own."""
+        return own_notice_of(self.type, self.data, ignorable=self.ignorable)
 
 
 class DamageNode(ChatNode, frozen=True, kw_only=True):

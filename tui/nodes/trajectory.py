@@ -16,15 +16,14 @@ from tui.nodes.chat import ForeignBlock, SystemChange
 from tui.nodes.chat_nodes import header_notice_at, notice_at, system_change
 from tui.nodes.content import content_of, foreign_chunks, message_of, partial_text, span_ms
 from tui.nodes.notices import HeaderNotice, ToolNotice
+from tui.nodes.own_notices import OwnNotice, own_notice_of
 from tui.nodes.reading import Reading
 from tui.nodes.tool_nodes import cited_call
 from tui.nodes.trajectory_index import RowFlag, RowKind
 from tui.session.damage import Damage
 from tui.session.events import Event
-from tui.session.hold_record import Hold, hold_of
 from tui.session.json_text import compact
 from tui.session.json_value import as_array, as_count, as_object, as_text
-from tui.session.own_records import Downgrade, Recovery, downgrade_of, recovery_of
 from tui.session.stream import finish, first_delta_ms
 
 KIND_NAMES: dict[RowKind, str] = {kind: kind.public_name for kind in RowKind}
@@ -82,12 +81,8 @@ class TrajectoryRow(msgspec.Struct, frozen=True, kw_only=True):
     tool_notice: ToolNotice | None = None
     header_notice: HeaderNotice | None = None
     system_change: SystemChange | None = None
-    downgrade: Downgrade | None = None
-    """That a route is sent full definitions in place of tool changes, or no more."""
-    recovery: Recovery | None = None
-    """That the session goes on from a summary, or that its first check was confirmed."""
-    hold: Hold | None = None
-    """That the session's tools are held, or no more."""
+    own: OwnNotice | None = None
+    """What a record of our own tells."""
     damage: Damage | None = None
     """The fault that the row stands for, or that its record has."""
     repeated: bool = False
@@ -372,16 +367,12 @@ def _failure(reading: Reading, index: int) -> TrajectoryRow:
 def _unknown(reading: Reading, index: int) -> TrajectoryRow:
     event = _event_of(reading, index)
     record = reading.log.unknown(event.row)
-    downgrade = downgrade_of(event.type, event.data, ignorable=event.ignorable)
-    recovery = recovery_of(event.type, event.data, ignorable=event.ignorable)
-    hold = hold_of(event.type, event.data, ignorable=event.ignorable)
+    own = own_notice_of(event.type, event.data, ignorable=event.ignorable)
     return TrajectoryRow(
         **_base(reading, index),
         title=record.type_name if record is not None else event.type,
-        gist="" if downgrade or recovery or hold else event_gist(event),
-        downgrade=downgrade,
-        recovery=recovery,
-        hold=hold,
+        gist="" if own is not None else event_gist(event),
+        own=own,
         ignorable=record.ignorable if record is not None else event.ignorable,
         known=record.known if record is not None else False,
     )
