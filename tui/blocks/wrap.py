@@ -25,8 +25,7 @@ _LONGEST_PIECE = 4_000
 """Characters of a word that are looked at in one piece."""
 _TOO_WIDE = "…"
 
-_SPACE_CHARACTERS = " \u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2008\u2009\u200a\u205f\u3000"
-_SPACES = " \u2000-\u2006\u2008-\u200a\u205f\u3000"
+_SPACES = " \u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2008\u2009\u200a\u205f\u3000"
 _OPEN_WIDE = "（［｛「『【〔〈《〖〘〚“‘＄￥"
 _OPEN = rf"(\[{{{_OPEN_WIDE}"
 _CLOSE_WIDE = (
@@ -88,7 +87,7 @@ def row_ranges(text: str, width: int, rest_width: int | None = None) -> Iterator
     if text.isascii():
         return _ascii_rows(text, max(width, 1), rest)
     if len(text) <= width:
-        row = text.rstrip(_SPACE_CHARACTERS)
+        row = text.rstrip(_SPACES)
         cells = cell_len(row)
         if cells <= width:
             return iter((Row(0, len(row), cells),))
