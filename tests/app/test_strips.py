@@ -11,7 +11,7 @@ from tests.support.fake_blocks import FakeBlocks
 from tui.app import themes
 from tui.app.block_view import BlockView
 from tui.app.status_bar import Piece, StatusBar, fitting
-from tui.app.strips import RoleStyles, plain_strip, strip_of
+from tui.app.strips import RoleStyles, strip_of
 from tui.blocks.text import MODIFIERS, ROLES, Span, line
 
 CSS = files("tui.app").joinpath("app.tcss").read_text("utf-8")
@@ -122,7 +122,6 @@ async def test_a_strip_is_exactly_as_wide_as_asked(width: int) -> None:
             strip = strip_of(row, width, styles, needle=needle)
             assert strip.cell_length == width
             assert cell_len(strip.text) == width
-        assert plain_strip("湿度 ok", width, styles("text")).cell_length == width
 
 
 def piece(text: str, keep: int = 0) -> Piece:

@@ -228,11 +228,6 @@ class BlockView(Widget, can_focus=True):
         self._viewport.jump_to_line(line)
         self._changed()
 
-    def scroll_to_end(self) -> None:
-        """Show the tail and follow it."""
-        self._viewport.to_end()
-        self._changed()
-
     # -- actions (bound to keys by the registry) --
 
     def action_cursor_down(self) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.dom import DOMNode
@@ -140,8 +139,3 @@ def strip_of(
     if row.cells < width:
         segments.append(Segment(" " * (width - row.cells), base))
     return Strip(segments, width)
-
-
-def plain_strip(text: str, width: int, style: Style) -> Strip:
-    """One piece of cleaned text in one style, padded or cropped to `width` cells."""
-    return Strip([Segment(text, style)], cell_len(text)).adjust_cell_length(width, style)
