@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asyncio import sleep
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from tui.app.file_dialog import saver
@@ -17,7 +17,7 @@ from tui.nodes.recovery_excerpt import excerpt
 
 if TYPE_CHECKING:
     from tui.app.application import DshApp
-    from tui.app.conversation import Conversation
+    from tui.app.conversation import Starter
     from tui.app.surroundings import Surroundings
 
 _SLICE_S: Final = 0.02
@@ -48,7 +48,7 @@ def editor_of(
     surroundings: Surroundings,
     reading: Reading,
     draft: FreshStart,
-    start: Callable[[FreshStart], Awaitable[Conversation | str]],
+    start: Starter,
 ) -> RecoveryScreen:
     """Return the editor of a draft with everything that leads out of it."""
     doors = DraftDoors(

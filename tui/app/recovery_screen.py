@@ -18,7 +18,7 @@ from textual.widgets import TextArea
 
 from tui.app.actions import ACTIONS
 from tui.app.closed_once import ClosedOnce
-from tui.app.conversation import Conversation
+from tui.app.conversation import Conversation, Starter
 from tui.app.file_dialog import FileDialog
 from tui.app.keymap import bind
 from tui.app.status_bar import Piece, StatusBar
@@ -38,8 +38,7 @@ _BEAT_S: Final = 0.1
 class DraftDoors:
     """What leads out of the editor."""
 
-    start: Callable[[FreshStart], Awaitable[Conversation | str]]
-    """Begins a session; returns the sentence why not where it cannot."""
+    start: Starter
     copy: Callable[[str], Awaitable[str]]
     """Copies a text; returns the sentence that says how it went."""
     save: Callable[[Path, str], None]
