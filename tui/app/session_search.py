@@ -150,9 +150,7 @@ class SearchController:
         first = not self._places and bool(places)
         self._places = places
         if first:
-            from tui.nodes.search import Query
-
-            self._screen.mark_matches(Query.parse(self._text).needle)
+            self._screen.mark_matches(self.needle)
             self._at = self._first_from(self._origin, 1)
             self._go()
         self._show(done)
