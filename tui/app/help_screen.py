@@ -137,16 +137,12 @@ class HelpScreen(PageOver):
         super().__init__()
         self._surroundings = surroundings
         self._present = present
-        self._view = BlockView(
-            OneBlock(
-                lambda width: help_lines(
-                    self._surroundings, width, self._present() if self._present is not None else None
-                )
-            ),
-            following=False,
-            ascii_only=surroundings.ascii_only,
-        )
+        self._view = BlockView(OneBlock(self._lines), following=False, ascii_only=surroundings.ascii_only)
         self._frame = Vertical()
+
+    def _lines(self, width: int) -> list[Line]:
+        present = self._present() if self._present is not None else None
+        return help_lines(self._surroundings, width, present)
 
     def compose(self) -> ComposeResult:
         """The page, framed."""

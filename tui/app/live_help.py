@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from tui.app.actions import ACTIONS, Group, key_names
-from tui.app.block_model import OneBlock
-from tui.app.block_view import BlockView
-from tui.app.help_screen import HelpScreen, help_lines
+from tui.app.help_screen import HelpScreen
 from tui.app.live_commands import COMMANDS
 from tui.app.surroundings import Surroundings
 from tui.blocks.cells import cell_len, fit
@@ -37,15 +35,5 @@ def talk_lines(surroundings: Surroundings, width: int) -> list[Line]:
 class LiveHelp(HelpScreen):
     """Every key of a live session."""
 
-    def __init__(self, surroundings: Surroundings) -> None:
-        super().__init__(surroundings)
-        self._view = BlockView(
-            OneBlock(
-                lambda width: [
-                    *talk_lines(self._surroundings, width),
-                    *help_lines(self._surroundings, width, None),
-                ]
-            ),
-            following=False,
-            ascii_only=surroundings.ascii_only,
-        )
+    def _lines(self, width: int) -> list[Line]:
+        return [*talk_lines(self._surroundings, width), *super()._lines(width)]
