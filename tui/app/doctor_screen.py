@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from asyncio import sleep
 from collections.abc import Awaitable, Callable
 from time import monotonic
 from typing import Final, Literal, TypeAlias
@@ -11,7 +10,6 @@ from typing import Final, Literal, TypeAlias
 from textual import on
 from textual.app import ComposeResult
 
-from tui.app.actions import key_names
 from tui.app.block_view import BlockView
 from tui.app.closed_once import ClosedOnce
 from tui.app.doctor_model import NOTE, DoctorModel, Note
@@ -37,7 +35,7 @@ async def examined(examiner: Examiner, say: Callable[[str], None], tr: Translato
     """Examine a session in slices, so that keys are heard meanwhile; a long one says that it is looked at."""
     while not examiner.step(_SLICE_S):
         say(tr.t("Examining the session…"))
-        await sleep(0)
+        await asyncio.sleep(0)
     say("")
     return examiner.result()
 
@@ -284,9 +282,7 @@ class DoctorScreen(ClosedOnce[int | None]):
         self._foot.show(keys, [])
 
     def _key(self, action: str, label: str, keep: int) -> Piece:
-        around = self._surroundings
-        keys = key_names(around.keys[action][:1], around.tr, ascii_only=around.ascii_only)
-        return Piece((Span(keys, "key"), Span(f" {label}", "muted")), keep=keep)
+        return Piece((Span(self._surroundings.key(action), "key"), Span(f" {label}", "muted")), keep=keep)
 
 
 def _stopped(tr: Translator) -> Note:
