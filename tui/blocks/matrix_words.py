@@ -9,8 +9,8 @@ from tui.blocks.clean import clean_line
 from tui.blocks.glyphs import mark
 from tui.blocks.text import Span
 from tui.blocks.wording_names import name_text, series_text, status_text
+from tui.blocks.wording_requests import mode_text
 from tui.i18n import N_, Translator
-from tui.llm.route import ToolUpdateMode
 from tui.nodes.tool_matrix import Column, Happening, Mark, RouteChoice, ToolMatrix
 from tui.nodes.tool_offer import Series, ToolState
 from tui.nodes.trajectory import trajectory_row
@@ -63,23 +63,6 @@ def state_text(tr: Translator, state: ToolState) -> str:
 def route_choice_text(tr: Translator, route: RouteChoice) -> str:
     """As which route the matrix is told."""
     return tr.t(_ROUTES[route])
-
-
-def mode_text(tr: Translator, column: Column) -> str:
-    """The tool update mode of a column and how it is known."""
-    mode = mode_name(column.mode)
-    match column.mode_from:
-        case "catalog":
-            return tr.t("{mode} (catalogue)", mode=mode)
-        case "assumed":
-            return tr.t("{mode} (assumed)", mode=mode)
-        case "option":
-            return tr.t("{mode} (chosen)", mode=mode)
-
-
-def mode_name(mode: ToolUpdateMode) -> str:
-    """The name of a tool update mode, the same in every language."""
-    return mode if mode is not None else "none"
 
 
 def mark_text(tr: Translator, happened: Mark) -> str:
@@ -177,4 +160,8 @@ def series_cause_text(tr: Translator, series: Series) -> str:
 
 def route_text(tr: Translator, column: Column) -> str:
     """Model and mode of a column."""
-    return " · ".join(part for part in (name_text(clean_line(column.model)), mode_text(tr, column)) if part)
+    return " · ".join(
+        part
+        for part in (name_text(clean_line(column.model)), mode_text(tr, column.mode, column.mode_from))
+        if part
+    )
