@@ -103,7 +103,11 @@ def quick_row(place: Path, store: Store) -> LibraryRow:
 
 def fill(row: LibraryRow) -> LibraryRow:
     """The row with what reading its whole log tells: title, models, tool changes, events, soundness."""
-    steps = fill_steps(row)
+    return run_steps(fill_steps(row))
+
+
+def run_steps(steps: Generator[float, None, LibraryRow]) -> LibraryRow:
+    """Take all steps of a filling and return its row."""
     while True:
         try:
             next(steps)

@@ -16,7 +16,7 @@ import msgspec
 
 from tui import __version__
 from tui.session.cache_file import cache_folder, write_cache
-from tui.session.library import LibraryRow, State, fill_steps
+from tui.session.library import LibraryRow, State, fill_steps, run_steps
 
 _CAPACITY: Final = 20_000
 """Logs remembered; beyond, those go first that were not met for the longest time."""
@@ -105,12 +105,7 @@ class LibraryCache:
 
     def fill(self, row: LibraryRow) -> LibraryRow:
         """Return the row with everything its log tells, read if it has to be."""
-        steps = self.fill_steps(row)
-        while True:
-            try:
-                next(steps)
-            except StopIteration as stop:
-                return stop.value
+        return run_steps(self.fill_steps(row))
 
     def save(self) -> None:
         """Write what was learned, whole or not at all."""
