@@ -25,8 +25,6 @@ class OpenCall(msgspec.Struct, frozen=True):
     call_id: str
     name: str
     arguments: str
-    asked_by: int
-    """Seq of the assistant message."""
     started_by: int | None = None
     """Seq of its `tool/call`; None while it has not started."""
 
@@ -166,7 +164,7 @@ class TurnRules:
 
     def _assistant(self, event: Event) -> None:
         for block in _calls_of(event):
-            self.calls[block["id"]] = OpenCall(block["id"], block["name"], block["arguments"], event.seq)
+            self.calls[block["id"]] = OpenCall(block["id"], block["name"], block["arguments"])
 
     def _call(self, event: Event) -> None:
         call = self.calls[event.data["callId"]]
