@@ -16,9 +16,7 @@ _PATH: Final = re.compile(
     r"\bmessages?\s*(?:\.|\[|/)\s*(\d{1,9})\]?(?:\s*(?:\.|/)?\s*\[?\"?content\"?\]?\s*(?:\.|\[|/)\s*(\d{1,9}))?"
 )
 _FIRST: Final = {"user": "tool", "assistant": "reasoning"}
-_TEXTS: Final = frozenset(
-    ("text", "file", "image", "tool-addition", "tool-removal", "tool-call", "reasoning")
-)
+_SENT: Final = frozenset(("text", "file", "image", "tool-addition", "tool-removal", "tool-call", "reasoning"))
 
 
 class WireBlock(NamedTuple):
@@ -102,7 +100,7 @@ def _blocks(message: Mapping[str, Any], at: int) -> list[WireBlock]:
     found: list[WireBlock] = []
     for number, block in enumerate(map(as_object, as_array(message.get("content")))):
         kind = as_text(block.get("type"))
-        if kind not in _TEXTS or (kind == "text" and not block.get("text")):
+        if kind not in _SENT or (kind == "text" and not block.get("text")):
             continue
         found.append(WireBlock(at, number, kind))
         if kind == "image":
