@@ -155,6 +155,11 @@ def cache_path(home: Path) -> Path:
     return cache_folder() / f"tool-updates-{name}.json"
 
 
+def declared_mode(mode: ToolUpdateMode) -> str:
+    """Return how records name a mode."""
+    return mode or "none"
+
+
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
@@ -202,7 +207,7 @@ class LearnedModes:
             provider=route.provider,
             endpoint=route.endpoint,
             model=route.model.id,
-            declared=route.model.tool_update or "none",
+            declared=declared_mode(route.model.tool_update),
             at_ms=self._now_ms(),
             status=failure.status,
             code=failure.code,
@@ -325,8 +330,3 @@ def _resets(value: object) -> Iterable[tuple[tuple[str, str, str], int]]:
         route, at = [as_text(part) for part in as_array(fields.get("route"))], as_count(fields.get("at_ms"))
         if len(route) == 3 and at is not None:
             yield (route[0], route[1], route[2]), at
-
-
-def declared_mode(mode: ToolUpdateMode) -> str:
-    """Return how records name a mode."""
-    return mode or "none"
