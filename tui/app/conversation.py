@@ -8,6 +8,8 @@ from typing import Protocol, TypeAlias
 
 from tui.i18n import Translator
 from tui.llm.providers import Providers
+from tui.llm.request import CallConfig
+from tui.llm.route import Route
 from tui.loop.agent import Agent
 from tui.loop.fresh_start import FirstCheck, FreshStart
 from tui.nodes.live import LiveReading
@@ -54,6 +56,12 @@ class Conversation:
     """Sentences to be said at the beginning."""
     closers: list[Callable[[], Awaitable[None]]] = field(default_factory=list[Callable[[], Awaitable[None]]])
     """Run at the end, last first."""
+
+    @property
+    def route(self) -> Route:
+        """The route of the next request. Raises LlmFailure where there is none."""
+        asked = self.agent.selection
+        return self.providers.prepare(CallConfig(provider=asked.provider, model=asked.model)).route
 
     async def close(self) -> None:
         """Stop the agent, make the log durable and let everything go."""

@@ -15,7 +15,6 @@ from tui.blocks.wording_names import tool_title
 from tui.blocks.wrap import wrap
 from tui.i18n import N_, Translator
 from tui.llm.failure import LlmFailure
-from tui.llm.request import CallConfig
 from tui.llm.route import Route, ToolUpdateMode
 
 _NAMED_TOOLS: Final = 12
@@ -66,11 +65,11 @@ def _facts(tr: Translator, conversation: Conversation) -> list[tuple[str, str]]:
     selection = agent.selection
     facts = [(tr.t("model"), clean_line(f"{selection.model} · {selection.provider}"))]
     try:
-        call = conversation.providers.prepare(CallConfig(provider=selection.provider, model=selection.model))
+        route = conversation.route
     except LlmFailure as failure:
         facts.append((tr.t("fault"), clean_line(failure.message)))
     else:
-        facts.append((tr.t("tool changes"), _changes(tr, conversation, call.route)))
+        facts.append((tr.t("tool changes"), _changes(tr, conversation, route)))
     facts.append((tr.t("folder"), _folder(conversation.writer.header.cwd)))
     facts.append((tr.t("tools"), _tools(tr, conversation)))
     return facts

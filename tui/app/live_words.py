@@ -17,7 +17,6 @@ from tui.blocks.wording_faults import interruption_title
 from tui.blocks.wording_ways_out import way_out
 from tui.i18n import Translator
 from tui.llm.failure import LlmFailure
-from tui.llm.request import CallConfig
 from tui.nodes.reading import Reading
 from tui.session.json_value import as_object, as_text
 from tui.session.write_errors import SessionWriteError
@@ -71,15 +70,14 @@ def composer_hint(surroundings: Surroundings, *, runs: bool) -> str:
 
 
 def route_piece(tr: Translator, conversation: Conversation) -> list[Piece]:
-    """How the route takes tool changes."""
-    selection = conversation.agent.selection
+    """How the route takes tool changes; nothing where there is no route."""
     try:
-        call = conversation.providers.prepare(CallConfig(provider=selection.provider, model=selection.model))
+        route = conversation.route
     except LlmFailure:
         return []
-    if conversation.agent.has_fallen_back(call.route):
+    if conversation.agent.has_fallen_back(route):
         return [Piece((Span(tr.t("full definitions"), "warning"),), keep=30)]
-    mode = call.route.model.tool_update or tr.t("no tool updates")
+    mode = route.model.tool_update or tr.t("no tool updates")
     return [Piece((Span(mode, "muted"),), keep=30)]
 
 
