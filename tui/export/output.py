@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
+from secrets import token_hex
 from typing import Final, Literal, TextIO
 
 from tui.i18n import Translator
@@ -87,20 +87,26 @@ def _file_as_it_is(path: Path) -> Generator[Callable[[str], object]]:
 @contextmanager
 def _replacement(path: Path) -> Generator[Callable[[str], object]]:
     target = Path(os.path.realpath(path))
+    # Named before it is made: a signal that comes between the two finds what to take away.
+    part = target.with_name(f".{target.name[:100]}.{token_hex(8)}.part")
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent)
-    except OSError as error:
-        # The reader named the file, not the one it is written under first.
-        error.filename = str(path)
-        raise
-    try:
-        with open(handle, "w", encoding="utf-8", newline="\n") as stream:
-            os.chmod(name, _mode_of(target))
+        try:
+            stream = open(part, "x", encoding="utf-8", newline="\n", opener=_for_nobody_else)  # noqa: SIM115
+        except OSError as error:
+            # The reader named the file, not the one it is written under first.
+            error.filename = str(path)
+            raise
+        with stream:
+            os.chmod(part, _mode_of(target))
             yield stream.write
-        os.replace(name, target)
+        os.replace(part, target)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         raise
+
+
+def _for_nobody_else(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def utf8_writer(stream: TextIO) -> Callable[[str], object]:
