@@ -13,7 +13,7 @@ from tui.app.conversation import Conversation, DemoStarter
 from tui.blocks.clean import clean_line
 from tui.cli.fresh_start import starter
 from tui.cli.run import OK, Refused, Run
-from tui.cli.scenes import PACE_SECONDS, Scene, scenes
+from tui.cli.scenes import PACE_SECONDS, Scene, scene_after, scenes
 from tui.cli.talking import open_scene
 from tui.i18n import Translator
 from tui.os_reasons import os_sentence
@@ -43,7 +43,7 @@ def scene_starter(run: Run, folders: ExitStack, name: str | None = None) -> Demo
         scene = _scene(name)
         if scene is None:
             return _missing(tr)
-        following = next((entry for entry in scenes() if entry.order == scene.order + 1), None)
+        following = scene_after(scene)
         try:
             folder = Path(folders.enter_context(_folder()))
             there = replace(run, tr=tr)

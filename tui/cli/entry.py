@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the command line and return the exit status: 0, 2 unreadable, 64 wrong call, 130 interrupted."""
+    """Run the command line and return the exit status: the command's own, or why it came to no end.
+
+    That is 2 unreadable, 64 wrong call, 130 interrupted.
+    """
     status = OK
     try:
         _prepare_streams()

@@ -12,7 +12,6 @@ from tui.i18n import LANGS, N_
 
 PROGRAM: Final = "dsh-tui"
 VIEWS: Final = ("chat", "trajectory", "tools", "requests")
-EXPORT_VIEWS: Final = ("chat", "trajectory", "tools", "requests")
 MODES: Final = ("none", "addition-only", "in-history")
 FORMATS: Final = ("text", "md", "json", "html", "svg")
 SCENES: Final = ("one-tool-added", "twelve-added", "removed-and-restored", "redefined", "refused")
@@ -127,7 +126,7 @@ COMMANDS: Final[Sequence[Command]] = (
         "export",
         N_("write a view of a session without a screen"),
         (
-            Option(("--view",), N_("what to write"), choices=EXPORT_VIEWS),
+            Option(("--view",), N_("what to write"), choices=VIEWS),
             Option(("--format",), N_("how to write it"), choices=FORMATS),
             Option(("-o", "--output"), N_("the file to write (default: standard output)"), metavar="FILE"),
         ),

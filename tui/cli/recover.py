@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui.cli.output_place import place_for
 from tui.cli.run import NO_PROVIDER, OK, TURN_FAILED, Refused, Run, complain, is_terminal
 from tui.cli.session_reading import found, read
-from tui.export.output import OutputRefused, check_place, utf8_writer, whole_file
+from tui.export.output import utf8_writer, whole_file
 from tui.export.recovery import recovery_text
 from tui.nodes.doctor import examine
 from tui.nodes.reading import Reading
@@ -25,13 +25,7 @@ def recover(run: Run) -> int:
     Raises Refused for a place that nothing is written to, and where no model is configured to be asked.
     """
     session, _ = found(run)
-    output = run.options.get("output")
-    place = None if output is None or output == "-" else Path(output)
-    if place is not None:
-        try:
-            check_place(place, run.settings.homes, session.path)
-        except OutputRefused as error:
-            raise Refused(error.sentence(run.tr)) from None
+    place = place_for(session, run)
     improvement = _improvement(run) if run.options.get("improve") else None
     reading = read(session, run)
     text, status = recovery_text(draft(reading), run.tr, examine(reading)), OK

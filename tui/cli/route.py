@@ -64,7 +64,7 @@ def route_check(run: Run) -> int:
 
 def _chosen(run: Run, providers: Providers) -> tuple[str, str]:
     """The provider and the model to ask: those that were named, else the settings file's."""
-    from tui.cli.talking import no_provider
+    from tui.cli.talking import no_provider, unknown_provider
 
     tr, default = run.tr, providers.default
     if not providers.ids:
@@ -72,9 +72,7 @@ def _chosen(run: Run, providers: Providers) -> tuple[str, str]:
     provider: str = run.options.get("provider") or (default.provider if default else providers.ids[0])
     adapter = providers.get(provider)
     if adapter is None:
-        known = tr.join(list(providers.ids))
-        sentence = tr.t("There is no provider `{name}`, only: {known}", name=provider, known=known)
-        raise Refused(sentence, status=NO_PROVIDER)
+        raise unknown_provider(tr, providers, provider)
     model: str | None = run.options.get("model")
     if model is None and default is not None and default.provider == provider:
         model = default.model

@@ -61,6 +61,11 @@ def scenes() -> list[Scene]:
     return sorted(found, key=lambda scene: scene.order)
 
 
+def scene_after(scene: Scene) -> Scene | None:
+    """Return the scene that follows one; None after the last."""
+    return next((other for other in scenes() if other.order == scene.order + 1), None)
+
+
 def scene_names() -> tuple[str, ...]:
     """Return the names of the scenes, in their order."""
     return tuple(scene.name for scene in scenes())
@@ -218,7 +223,7 @@ class SceneGuide:
 
     def farewell(self, tr: Translator, key: str) -> str:
         """Return what to say when the scene is over; `key` begins the next one."""
-        following = next((scene for scene in scenes() if scene.order == self.scene.order + 1), None)
+        following = scene_after(self.scene)
         if following is None:
             return tr.t("The scene is over. Look around with Tab, or leave with /quit.")
         return tr.t(

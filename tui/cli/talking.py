@@ -15,7 +15,7 @@ from tui.cli.scenes import Scene, SceneGuide, ScenePlayer, first_selection, scen
 from tui.config import Config, ConfigError
 from tui.i18n import N_, Translator
 from tui.llm.learned import LearnedModes, cache_path
-from tui.llm.providers import Providers, configured_providers
+from tui.llm.providers import KEY_VARIABLE, Providers, configured_providers
 from tui.llm.scripted import ScriptedAdapter
 from tui.loop.agent import Agent
 from tui.loop.fresh_start import FreshStart, first_check
@@ -145,6 +145,13 @@ def no_provider(tr: Translator) -> str:
     )
 
 
+def unknown_provider(tr: Translator, providers: Providers, name: str) -> Refused:
+    """Return what to raise for the name of a provider that is not configured."""
+    known = tr.join(list(providers.ids))
+    sentence = tr.t("There is no provider `{name}`, only: {known}", name=name, known=known)
+    return Refused(sentence, status=NO_PROVIDER)
+
+
 def _workspace(tr: Translator, cwd: str | None) -> Path:
     workspace = Path(cwd or ".").resolve()
     if not workspace.is_dir():
@@ -209,14 +216,7 @@ def _selection(
     default = providers.default
     before: Any = writer.header_event.data["header"]["config"] if writer.header_event is not None else {}
     if provider is not None and provider not in providers.ids:
-        raise Refused(
-            run.tr.t(
-                "There is no provider `{name}`, only: {known}",
-                name=provider,
-                known=run.tr.join(list(providers.ids)),
-            ),
-            status=NO_PROVIDER,
-        )
+        raise unknown_provider(run.tr, providers, provider)
     if provider is None and model is None and before.get("provider") in providers.ids:
         return Selection(provider=before["provider"], model=before["model"])
     chosen = provider or (default.provider if default is not None else providers.ids[0])
@@ -282,7 +282,7 @@ def _add_command_tools(run: Run, conversation: Conversation, registry: ToolRegis
         path,
         workspace,
         optional=named is None,
-        withheld=["DEEPSEEK_API_KEY", *withheld],
+        withheld=[KEY_VARIABLE, *withheld],
         on_report=report,
     )
     tools.refresh()

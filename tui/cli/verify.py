@@ -55,18 +55,15 @@ class FreshSession:
 
     async def run(self) -> Verified:
         """Send the short message; if it is answered, ask for the one call."""
-        if failure := await self._prompted("Reply with OK."):
+        if failure := _failure(await self._prompted("Reply with OK.")):
             return self._told("message", failure)
         if not self.plan.tool:
             return self._told()
         self._answerer.tool = self.plan.tool
-        events = list[Event]()
-        unsubscribe = self._conversation.writer.subscribe(events.append)
         asked = f"Call the tool {self.plan.tool} once, as it only reads, then reply with OK."
-        failure = await self._prompted(asked)
-        unsubscribe()
-        called = _called(events, self.plan.tool)
-        return self._told("call", failure, called=called) if failure else self._told(called=called)
+        events = await self._prompted(asked)
+        failure, called = _failure(events), _called(events, self.plan.tool)
+        return self._told("call" if failure else "", failure, called=called)
 
     async def close(self) -> None:
         """Stop what runs and throw the session away."""
@@ -75,8 +72,8 @@ class FreshSession:
     def _told(self, failed_at: FailedAt = "", failure: str = "", *, called: bool = False) -> Verified:
         return Verified(plan=self.plan, called=called, failed_at=failed_at, failure=failure)
 
-    async def _prompted(self, prompt: str) -> str:
-        """Send a prompt and wait for the end of its turn; returns why that failed."""
+    async def _prompted(self, prompt: str) -> list[Event]:
+        """Send a prompt and wait for the end of its turn; returns what was logged meanwhile."""
         agent, events = self._conversation.agent, list[Event]()
         unsubscribe = self._conversation.writer.subscribe(events.append)
         try:
@@ -88,7 +85,7 @@ class FreshSession:
             await agent.when_idle()
         finally:
             unsubscribe()
-        return _failure(events)
+        return events
 
 
 async def fresh_session(run: Run, provider: str, model: str) -> FreshSession:

@@ -135,8 +135,7 @@ def is_long(loop: Loop) -> bool:
         return False
     if options.retain_tokens is not None:
         return loop.gauge.messages > options.retain_tokens
-    window = prepared.route.model.context_window
-    messages = window - (prepared.config.max_tokens or prepared.route.model.max_output)
+    window, messages = _rooms(prepared)
     return loop.gauge.messages > options.retain_share * (messages if messages > 0 else window)
 
 
@@ -148,8 +147,7 @@ def _limits(loop: Loop) -> Limits | None:
         prepared = loop.providers.prepare(config)
     except LlmFailure:
         return None  # the request itself will tell
-    window = prepared.route.model.context_window
-    messages = window - (prepared.config.max_tokens or prepared.route.model.max_output)
+    window, messages = _rooms(prepared)
     budget = messages - options.headroom
     threshold = floor(min(options.share * window, budget))
     retained = options.retain_tokens
@@ -163,6 +161,12 @@ def _limits(loop: Loop) -> Limits | None:
         facts = {"provider": config.provider, "model": config.model}
         loop.warn("compaction-limits", {**facts, "window": window, "budget": budget, "retained": retained})
     return None
+
+
+def _rooms(call: PreparedCall) -> tuple[int, int]:
+    """The window of a route, and what of it an answer leaves to the messages."""
+    model = call.route.model
+    return model.context_window, model.context_window - (call.config.max_tokens or model.max_output)
 
 
 def _range(loop: Loop, retained: int) -> tuple[int, ...]:

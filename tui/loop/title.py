@@ -15,14 +15,12 @@ _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 def one_line(text: str) -> str:
     """Return a title as a log may hold it: one line without control characters, at most 80 UTF-8 bytes."""
-    clean = "".join(char if char.isprintable() else " " for char in text[:1_000])
-    return _cut(" ".join(clean.split()), MAX_TITLE_BYTES)
+    return _cut(_words(text), MAX_TITLE_BYTES)
 
 
 def first_words(text: str) -> str:
     """Return a title of at most 5 words and 40 UTF-8 bytes on one line; empty if the text has no words."""
-    clean = "".join(char if char.isprintable() else " " for char in text[:1_000])
-    return _cut(" ".join(clean.split()[:MAX_WORDS]), MAX_BYTES)
+    return _cut(_words(text)[:MAX_WORDS], MAX_BYTES)
 
 
 def heading(text: str) -> str:
@@ -36,5 +34,9 @@ def first_title(text: str) -> str:
     return heading(text) or first_words(text)
 
 
-def _cut(text: str, size: int) -> str:
-    return text.encode("utf-8", "replace")[:size].decode("utf-8", "ignore").strip()
+def _words(text: str) -> list[str]:
+    return "".join(char if char.isprintable() else " " for char in text[:1_000]).split()
+
+
+def _cut(words: list[str], size: int) -> str:
+    return " ".join(words).encode("utf-8", "replace")[:size].decode("utf-8", "ignore").strip()
